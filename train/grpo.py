@@ -1,0 +1,99 @@
+"""GRPO on videos: from a cold-started Qwen2.5-VL to one trained on the segment reward.
+
+One process:  accelerate launch train/grpo.py --config configs/grpo/demo.yaml
+4 x H100:     accelerate launch --config_file configs/accelerate/zero3.yaml \
+                  train/grpo.py --config configs/grpo/paper.yaml --model.path runs/paper/sft/final ...
+
+The reference policy is the checkpoint of `model.path`. Start the same command again to resume. As in
+the paper (equations 1 to 9); `reward.preset: hardened` replaces the terms that can be earned without
+solving the task, see docs/rewards.md.
+"""
+
+import logging
+import sys
+from pathlib import Path
+
+CONFIG_FOLDER = Path(__file__).resolve().parents[1] / "configs" / "grpo"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Read the config (before torch is loaded), train, and save RUN/final."""
+    from affect.config import parse_command_line
+    from train.grpo_config import GrpoRun
+
+    arguments = sys.argv[1:] if argv is None else argv
+    run = parse_command_line(
+        GrpoRun,
+        arguments,
+        prog="train/grpo.py",
+        description="GRPO on rows of videos and segments, with the weighted segment reward.",
+        config_folder=CONFIG_FOLDER,
+    )
+    try:
+        return train(run, ["train/grpo.py", *arguments])
+    except ValueError as error:
+        sys.stderr.write(f"train/grpo.py: {error}\n")
+        return 2
+
+
+def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defined]  # noqa: F821
+    """Train one configured run; see `main`."""
+    from trl import GRPOConfig
+
+    from affect.model.loading import load_policy
+    from affect.model.policy import freeze_tower
+    from rewards import RewardSet
+    from train.clips import ClipStore
+    from train.completion_log import CompletionLog
+    from train.gradient_check import FirstStepGradients
+    from train.grpo_trainer import VideoGrpoTrainer
+    from train.row_data import check_lengths, load_rows
+    from train.run_start import open_run, say, train_to_the_end, trl_arguments
+
+    reward = RewardSet.from_preset(
+        run.reward.preset, weights=run.reward.weights, remove=run.reward.remove
+    )
+    folder = open_run(run, command)
+    if folder is None:
+        return 0
+    # Before the model: under ZeRO-3 the arguments decide how it is loaded.
+    args = trl_arguments(
+        GRPOConfig,
+        run,
+        folder,
+        reward_weights=reward.weights,
+        mask_truncated_completions=run.rollout.truncated == "trl",
+    )
+    logging.getLogger("trl.trainer.grpo_trainer").addFilter(_without_dropped_warning)
+    dataset = load_rows(run.data)
+    model, processor = load_policy(
+        run.model.path, dtype=run.model.dtype, attention=run.model.attention
+    )
+    check_lengths(dataset, run.data, run.video, processor, None)
+    trainable = freeze_tower(model)
+    say(f"{len(dataset)} rows; {len(trainable)} weight tensors train, the vision tower is frozen")
+    trainer = VideoGrpoTrainer(
+        model=model,
+        reward_funcs=reward.trl_functions(),
+        args=args,
+        train_dataset=dataset,
+        processing_class=processor,
+        callbacks=[FirstStepGradients(model)],
+        clips=ClipStore(processor, run.data, run.video),
+        truncated=run.rollout.truncated,
+        completion_log=CompletionLog(
+            folder.path / "completions", run.rollout.max_decoded_completions, args.report_to
+        ),
+    )
+    return train_to_the_end(
+        trainer, run, folder, max_completion_tokens=args.max_completion_length
+    )
+
+
+def _without_dropped_warning(record: logging.LogRecord) -> bool:
+    """A dropped completion has no reward on purpose; it is counted in completions/num_dropped."""
+    return "All reward functions returned None" not in record.getMessage()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

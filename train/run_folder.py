@@ -1,0 +1,135 @@
+"""The folder of one run: where everything lies, what it ran with, and whether it finished.
+
+runs/demo/grpo/
+    config.yaml               the resolved configuration
+    environment.json          revision, package versions, machine, command
+    budget.json               frame budget and prompt hash
+    metrics.jsonl             one line per logged step
+    completions/step_000012.jsonl
+    checkpoints/checkpoint-12/
+    final/                    the trained model
+    predictions/test.jsonl
+    scores/test.json
+    done.json                 written last: the run finished
+
+folder = RunFolder(Path("runs/demo/grpo"))
+folder.write_environment(sys.argv)
+...
+folder.write_done({"steps": 120})
+"""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from affect.atomic import write_text_atomic
+
+_CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Paths of a run, none of which need exist, and its two records."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.yaml"
+
+    @property
+    def environment(self) -> Path:
+        return self.path / "environment.json"
+
+    @property
+    def budget(self) -> Path:
+        return self.path / "budget.json"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def final(self) -> Path:
+        return self.path / "final"
+
+    @property
+    def done(self) -> Path:
+        return self.path / "done.json"
+
+    def completions(self, step: int) -> Path:
+        return self.path / "completions" / f"step_{step:06d}.jsonl"
+
+    def predictions(self, name: str) -> Path:
+        return self.path / "predictions" / f"{name}.jsonl"
+
+    def scores(self, name: str) -> Path:
+        return self.path / "scores" / f"{name}.json"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run finished; everything else in the folder may stem from one cut short."""
+        return self.done.is_file()
+
+    def write_environment(self, command: Sequence[str]) -> None:
+        """Record what this start ran with; a resumed run records its latest start."""
+        write_json(self.environment, environment_record(command))
+
+    def write_done(self, summary: Mapping[str, Any]) -> None:
+        """Call it last, with what a later command may want to know, such as the number of steps."""
+        write_json(self.done, {"finished_at": _now(), **summary})
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """One JSON object, indented, whole or not at all; NaN and Infinity are refused (ValueError)."""
+    write_text_atomic(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def environment_record(command: Sequence[str]) -> dict[str, Any]:
+    """What is needed to run the same again: revision, versions, machine, command line.
+
+    `git` is None where the code does not run from a checkout of its own, or git is absent.
+    """
+    packages = {dist.name: dist.version for dist in metadata.distributions()}
+    return {
+        "started_at": _now(),
+        "command": list(command),
+        "git": _git_state(_CHECKOUT),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "num_cpus": os.cpu_count(),
+        "packages": dict(sorted(packages.items(), key=lambda item: item[0].lower())),
+    }
+
+
+def _git_state(checkout: Path) -> dict[str, Any] | None:
+    try:
+        top = _git(checkout, "rev-parse", "--show-toplevel")
+        if Path(top).resolve() != checkout:
+            return None
+        return {
+            "revision": _git(checkout, "rev-parse", "HEAD"),
+            "dirty": bool(_git(checkout, "status", "--porcelain")),
+        }
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(checkout: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(checkout), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

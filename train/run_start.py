@@ -1,0 +1,192 @@
+"""How a training run begins and ends: its folder, TRL's arguments, resuming, the saved model.
+
+Example:
+    folder = open_run(run, argv)          # None where the run is done already
+    args = trl_arguments(GRPOConfig, run, folder)
+    ...
+    train_to_the_end(trainer, run, folder)
+"""
+
+import dataclasses
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+from transformers.trainer_utils import get_last_checkpoint
+
+from affect.config import check_known, load_config, save_config
+from affect.prompts import prompt_hash
+from train.interrupt import StopOnInterrupt
+from train.run_folder import RunFolder, write_json
+from train.sections import TrainRun
+
+INTERRUPTED_EXIT_CODE = 130
+
+
+def say(text: str) -> None:
+    """One line to the user, from the main process only."""
+    if os.environ.get("RANK", "0") == "0":
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+def open_run(run: TrainRun, command: list[str]) -> RunFolder | None:
+    """The run's folder with its config and environment written; None if the run is done.
+
+    Raises:
+        ValueError: the folder holds a run with another config; names the keys that differ.
+    """
+    folder = RunFolder(run.run_dir)
+    if folder.config.is_file():
+        before = load_config(type(run), folder.config)
+        changed = _differences(before.model_dump(mode="json"), run.model_dump(mode="json"))
+        if changed:
+            raise ValueError(
+                f"{folder.path} holds a run with other settings ({', '.join(changed)}); choose "
+                "another run_dir, or remove that folder to start over"
+            )
+    if folder.is_done:
+        say(f"{folder.path} is done already: {folder.final}")
+        return None
+    if os.environ.get("RANK", "0") == "0":
+        save_config(folder.config, run)
+        folder.write_environment(command)
+    # Trackers write where the run writes.
+    os.environ.setdefault("WANDB_DIR", str(folder.path))
+    os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(folder.path / "tensorboard"))
+    os.environ.setdefault("TRACKIO_DIR", str(folder.path / "trackio"))
+    return folder
+
+
+def _differences(before: Any, now: Any, prefix: str = "") -> list[str]:
+    if isinstance(before, dict) and isinstance(now, dict):
+        names: list[str] = []
+        for key in sorted({*before, *now}):
+            names += _differences(before.get(key), now.get(key), f"{prefix}{key}.")
+        return names
+    return [] if before == now else [prefix.rstrip(".")]
+
+
+def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: Any) -> Any:
+    """TRL's arguments from `run.trainer`, with what the run decides laid over them.
+
+    Raises:
+        ValueError: a key that TRL's config does not have (with the nearest one), or a bad value.
+    """
+    known = {field.name for field in dataclasses.fields(config_class) if field.init}
+    check_known(run.trainer, known, "trainer")
+    settings = {
+        "report_to": "none",
+        "logging_steps": 1,
+        **run.trainer,
+        "output_dir": str(folder.checkpoints),
+        "run_name": folder.path.name,
+        "seed": run.seed,
+        "data_seed": run.seed,
+        "remove_unused_columns": False,
+        "ddp_find_unused_parameters": False,
+        **ours,
+    }
+    try:
+        return config_class(**settings)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"trainer: {error}") from error
+
+
+class MetricsFile(TrainerCallback):  # type: ignore[misc]
+    """Appends every logged dictionary to metrics.jsonl, with step and seconds since the start."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._start_seconds = time.monotonic()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Drop lines of steps after the one this start resumes from."""
+        if not state.is_world_process_zero or not self.path.is_file():
+            return
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if json.loads(line)["step"] <= state.global_step]
+        self.path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kw: Any
+    ) -> None:
+        """One line; a value that is not finite is written as null."""
+        if not state.is_world_process_zero or not logs:
+            return
+        elapsed = round(time.monotonic() - self._start_seconds, 3)
+        record = {"step": state.global_step, "elapsed_seconds": elapsed, **logs}
+        record = {
+            key: None if isinstance(value, float) and not _is_finite(value) else value
+            for key, value in record.items()
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def _is_finite(value: float) -> bool:
+    return abs(value) < float("inf")
+
+
+class SaveBudget(TrainerCallback):  # type: ignore[misc]
+    """Writes budget.json beside every checkpoint, so that an export of it is complete."""
+
+    def __init__(self, budget: dict[str, Any]) -> None:
+        self.budget = budget
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """After each checkpoint, on the main process."""
+        if state.is_world_process_zero:
+            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            write_json(folder / "budget.json", self.budget)
+
+
+def budget_record(run: TrainRun, max_completion_tokens: int) -> dict[str, Any]:
+    """What evaluation and serving must repeat: frames, pixels, prompt, length of a reply."""
+    return {
+        "video": run.video.model_dump(mode="json"),
+        "prompt": "segment",
+        "prompt_hash": prompt_hash("segment"),
+        "max_completion_tokens": max_completion_tokens,
+    }
+
+
+def train_to_the_end(
+    trainer: Any, run: TrainRun, folder: RunFolder, max_completion_tokens: int
+) -> int:
+    """Train (from the last checkpoint if there is one), save the model, mark the run done.
+
+    Returns:
+        0, or 130 where the user stopped the run; then a checkpoint is there to go on from.
+    """
+    budget = budget_record(run, max_completion_tokens)
+    main = trainer.accelerator.is_main_process
+    if main:
+        write_json(folder.budget, budget)
+    stop = StopOnInterrupt()
+    trainer.add_callback(MetricsFile(folder.metrics))
+    trainer.add_callback(SaveBudget(budget))
+    trainer.add_callback(stop)
+    checkpoint = get_last_checkpoint(folder.checkpoints) if folder.checkpoints.is_dir() else None
+    if checkpoint is not None:
+        say(f"resuming from {checkpoint}")
+    with stop:
+        trainer.train(resume_from_checkpoint=checkpoint)
+    if stop.requested and trainer.state.global_step < trainer.state.max_steps:
+        say(
+            f"stopped at step {trainer.state.global_step} of {trainer.state.max_steps}; the same "
+            f"command goes on from {folder.checkpoints}"
+        )
+        return INTERRUPTED_EXIT_CODE
+    trainer.save_model(str(folder.final))
+    if main:
+        write_json(folder.final / "budget.json", budget)
+        folder.write_done({"steps": trainer.state.global_step})
+    trainer.accelerator.wait_for_everyone()
+    say(f"done: {folder.final}")
+    return 0

@@ -1,0 +1,77 @@
+"""The configuration sections that cold start and GRPO share.
+
+Example (YAML):
+    run_dir: runs/demo/sft
+    seed: 0
+    model: {path: runs/demo/base}
+    data: {rows: data/rendered/train.sft.jsonl, video_root: data/rendered}
+    video: {fps: 2.0, max_frames: 30}
+    trainer: {learning_rate: 1e-5}
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from affect.config import Section
+from affect.video import FrameBudget
+
+# What a run decides itself; in `trainer` they would be a second truth.
+OWN_TRAINER_KEYS = {
+    "output_dir": "run_dir",
+    "run_name": "run_dir",
+    "seed": "seed",
+    "data_seed": "seed",
+    "remove_unused_columns": "nothing (rows keep all their columns)",
+    "resume_from_checkpoint": "nothing (a run resumes by itself)",
+    "model_init_kwargs": "model",
+}
+
+
+class ModelSection(Section):
+    """Which checkpoint to start from, and in which precision."""
+
+    path: str = Field(description="Checkpoint folder, or a model id where a hub can be reached.")
+    dtype: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32", description="Precision of the weights in memory."
+    )
+    attention: str = Field("sdpa", description="Attention implementation of transformers.")
+
+
+class DataSection(Section):
+    """Which rows to train on, and how a row becomes a prompt."""
+
+    rows: Path = Field(description="JSONL of rows with their targets (SFT or GRPO format).")
+    video_root: Path = Field(description="Folder that the rows' video paths start from.")
+    max_rows: int | None = Field(None, ge=1, description="Take only the first rows.")
+    prompt: Literal["project", "row"] = Field(
+        "project", description="The project's prompt, or each row's own text."
+    )
+    max_prompt_tokens: int = Field(
+        4096, ge=1, description="A prompt with more tokens, video included, stops the run at start."
+    )
+    clip_cache_megabytes: int = Field(
+        1024, ge=0, description="Memory for decoded frames, kept between epochs."
+    )
+
+
+class TrainRun(Section):
+    """What every training run has. `trainer` goes unchanged to TRL's config."""
+
+    run_dir: Path = Field(description="Folder that receives everything this run makes.")
+    seed: int = Field(0, ge=0, description="The one seed: weights, order of rows, sampling.")
+    model: ModelSection
+    data: DataSection
+    video: FrameBudget = FrameBudget()
+    trainer: dict[str, Any] = Field(
+        default_factory=dict, description="Passed unchanged to TRL's trainer config."
+    )
+
+    @field_validator("trainer")
+    @classmethod
+    def _own_keys_stay_out(cls, trainer: dict[str, Any]) -> dict[str, Any]:
+        for key, instead in OWN_TRAINER_KEYS.items():
+            if key in trainer:
+                raise ValueError(f"trainer.{key} is set by the run itself; use {instead} instead")
+        return trainer

@@ -1,0 +1,83 @@
+"""Cold start: adapt Qwen2.5-VL to the segment schema by supervised fine-tuning.
+
+One process:  accelerate launch train/sft.py --config configs/sft/demo.yaml
+4 x H100:     accelerate launch --config_file configs/accelerate/zero3.yaml \
+                  train/sft.py --config configs/sft/paper.yaml --data.rows ... --data.video_root ...
+
+The vision tower is frozen, merger and language model are trained, on the answer's tokens only. Start
+the same command again to resume. As in the paper (section 5.1) except for the loss: the mean over
+clips of each clip's mean token loss, which is what its launcher's batch of one amounts to.
+"""
+
+import sys
+from pathlib import Path
+
+CONFIG_FOLDER = Path(__file__).resolve().parents[1] / "configs" / "sft"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Read the config (before torch is loaded), train, and save RUN/final."""
+    from affect.config import parse_command_line
+    from train.sft_config import SftRun
+
+    arguments = sys.argv[1:] if argv is None else argv
+    run = parse_command_line(
+        SftRun,
+        arguments,
+        prog="train/sft.py",
+        description="Cold start: supervised fine-tuning on rows of videos and segments.",
+        config_folder=CONFIG_FOLDER,
+    )
+    try:
+        return train(run, ["train/sft.py", *arguments])
+    except ValueError as error:
+        sys.stderr.write(f"train/sft.py: {error}\n")
+        return 2
+
+
+def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-defined]  # noqa: F821
+    """Train one configured run; see `main`."""
+    from trl import SFTConfig
+
+    from affect.model.loading import load_policy
+    from affect.model.policy import freeze_tower
+    from train.clips import ClipStore
+    from train.gradient_check import FirstStepGradients
+    from train.row_data import check_lengths, load_rows
+    from train.run_start import open_run, say, train_to_the_end, trl_arguments
+    from train.sft_trainer import VideoSftCollator, VideoSftTrainer
+
+    folder = open_run(run, command)
+    if folder is None:
+        return 0
+    # Before the model: under ZeRO-3 the arguments decide how it is loaded.
+    args = trl_arguments(
+        SFTConfig,
+        run,
+        folder,
+        dataset_kwargs={"skip_prepare_dataset": True},
+        max_length=None,
+    )
+    dataset = load_rows(run.data)
+    model, processor = load_policy(
+        run.model.path, dtype=run.model.dtype, attention=run.model.attention
+    )
+    check_lengths(dataset, run.data, run.video, processor, run.data.max_tokens)
+    trainable = freeze_tower(model)
+    say(f"{len(dataset)} rows; {len(trainable)} weight tensors train, the vision tower is frozen")
+    clips = ClipStore(processor, run.data, run.video)
+    trainer = VideoSftTrainer(
+        model=model,
+        args=args,
+        train_dataset=dataset,
+        processing_class=processor,
+        data_collator=VideoSftCollator(clips, model.config, processor.tokenizer.eos_token_id),
+        callbacks=[FirstStepGradients(model)],
+        clips=clips,
+    )
+    longest = max(len(processor.tokenizer(row["solution"])["input_ids"]) for row in dataset)
+    return train_to_the_end(trainer, run, folder, max_completion_tokens=2 * longest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

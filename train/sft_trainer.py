@@ -1,0 +1,105 @@
+"""TRL's SFT trainer on rows with a video: collator and loss.
+
+The loss is the mean over rows of each row's mean token loss, on answer tokens only. So one batch of
+four clips, four batches of one with accumulation, and the mean of four single losses are the same,
+and a long answer does not outweigh a short one.
+
+Example: trainer = VideoSftTrainer(model=model, args=args, clips=store, train_dataset=dataset, ...)
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from trl import SFTTrainer
+
+from affect.model.inputs import pad_rows
+from affect.model.policy import model_positions
+from train.clips import ClipStore
+
+IGNORED_LABEL = -100
+
+
+class VideoSftCollator:
+    """Rows to one batch: tokens, labels on the answer, positions and patches of all clips."""
+
+    def __init__(self, clips: ClipStore, model_config: Any, end_token_id: int) -> None:
+        self.clips = clips
+        self.config = model_config
+        self.end_token_id = end_token_id
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        tokenizer = self.clips.processor.tokenizer
+        prompts = [self.clips.prompt(row) for row in rows]
+        answers = [
+            torch.tensor(
+                [
+                    *tokenizer(row["solution"], add_special_tokens=False)["input_ids"],
+                    self.end_token_id,
+                ]
+            )
+            for row in rows
+        ]
+        ids, mask = pad_rows(
+            [torch.cat([p.input_ids, a]) for p, a in zip(prompts, answers, strict=True)],
+            tokenizer.pad_token_id,
+            side="right",
+        )
+        labels = torch.full_like(ids, IGNORED_LABEL)
+        for index, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
+            labels[index, prompt.num_tokens : prompt.num_tokens + len(answer)] = answer
+        grids = torch.cat([prompt.video_grid_thw for prompt in prompts])
+        seconds = [value for prompt in prompts for value in prompt.second_per_grid_ts]
+        positions, _ = model_positions(self.config, ids, mask, grids, seconds)
+        patches = [p.pixel_values_videos for p in prompts if p.pixel_values_videos is not None]
+        return {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "labels": labels,
+            "position_ids": positions,
+            "pixel_values_videos": torch.cat(patches),
+            "video_grid_thw": grids,
+        }
+
+
+class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
+    """SFT on videos; the collator brings the positions, so the model never makes its own."""
+
+    def __init__(self, *args: Any, clips: ClipStore, **kwargs: Any) -> None:
+        self.clips = clips
+        super().__init__(*args, **kwargs)
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Mean over rows of the mean negative log-likelihood of their answer tokens (nats)."""
+        mode = "train" if self.model.training else "eval"
+        outputs = model(**inputs, use_cache=False, fused_lm_head=True)
+        num_tokens = outputs.label_mask.sum(dim=1)
+        loss = (-outputs.log_probs.sum(dim=1) / num_tokens.clamp(min=1)).mean()
+        if mode == "train" and num_items_in_batch is not None and self.model_accepts_loss_kwargs:
+            # Where the trainer leaves accumulation to the loss, it is a mean of batches here too.
+            loss = loss / self.current_gradient_accumulation_steps
+        self._log_token_metrics(mode, outputs, inputs["attention_mask"])
+        return (loss, outputs) if return_outputs else loss
+
+    def _log_token_metrics(self, mode: str, outputs: Any, attention_mask: Tensor) -> None:
+        sums = torch.stack(
+            [
+                outputs.label_mask.sum().float(),
+                outputs.entropy.detach().sum().float(),
+                outputs.is_top1.sum().float(),
+                attention_mask.sum().float(),
+            ]
+        )
+        num_answer, entropy, correct, num_all = self.accelerator.reduce(sums, "sum").tolist()
+        self._metrics[mode]["entropy"].append(entropy / max(num_answer, 1))
+        self._metrics[mode]["mean_token_accuracy"].append(correct / max(num_answer, 1))
+        if mode == "train":
+            self._total_train_tokens += num_all
+        self._metrics[mode]["num_tokens"] = [self._total_train_tokens]
