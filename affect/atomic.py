@@ -1,0 +1,28 @@
+"""Write a whole file or nothing: through a temporary name in the same folder and a rename.
+
+A reader, or a run that starts after a crash, sees the old file or the new one, never half of one.
+
+    write_text_atomic(Path("runs/demo/done.json"), '{"steps": 120}\\n')
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_text_atomic(path: Path, text: str) -> None:
+    """Replace `path` by `text` (UTF-8, newlines as given); missing folders are made.
+
+    The bytes are on the disk before the name points at them, so a power cut leaves one of the two.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(temporary, "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,159 @@
+"""Which model a command means, and the budget and prompt that it was trained with.
+
+A run folder holds `final/`, `checkpoints/checkpoint-N/` and `budget.json`; an exported model has
+`budget.json` beside its weights; a model from elsewhere has none and is told one. budget.json:
+
+    {"video": {"fps": 2.0, "min_frames": 4, "max_frames": 30, ...}, "prompt": "segment",
+     "prompt_hash": "3f9a...", "max_completion_tokens": 400}
+
+Example: `find_checkpoint(run=Path("runs/demo"), step=100).folder`
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from affect.prompts import prompt_hash
+from affect.video import FrameBudget
+from evaluation.settings import PROMPTS, ROW_PROMPT, SEGMENT_PROMPT
+
+BUDGET_FILE = "budget.json"
+
+
+class TrainedBudget(BaseModel):
+    """The content of a budget.json. prompt_hash and max_completion_tokens may be unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    video: FrameBudget
+    prompt: str = SEGMENT_PROMPT
+    prompt_hash: str | None = None
+    max_completion_tokens: int | None = Field(default=None, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A folder with weights, and what it was trained with (None where nothing says so)."""
+
+    folder: Path
+    budget: TrainedBudget | None
+    budget_path: Path | None
+
+
+def read_budget(path: Path) -> TrainedBudget:
+    """Read a budget.json; ValueError names the file and the field."""
+    try:
+        return TrainedBudget.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{path}: field {field}: {first['msg']}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON ({error})") from error
+
+
+def find_checkpoint(
+    *, run: Path | None = None, model: Path | None = None, step: int | None = None
+) -> Checkpoint:
+    """The checkpoint of a run (its final one, or that of a step), or a model folder.
+
+    Raises ValueError where the folder is not there, telling which checkpoints are.
+    """
+    assert (run is None) != (model is None)
+    if model is not None:
+        folder, budget_paths = model, [model / BUDGET_FILE]
+        if not folder.is_dir():
+            raise ValueError(f"{folder}: there is no such model folder")
+    else:
+        assert run is not None
+        if not run.is_dir():
+            raise ValueError(f"{run}: there is no such run folder")
+        checkpoints = run / "checkpoints"
+        folder = run / "final" if step is None else checkpoints / f"checkpoint-{step}"
+        budget_paths = [run / BUDGET_FILE, folder / BUDGET_FILE]
+        if not folder.is_dir():
+            steps = sorted(
+                int(found.name.removeprefix("checkpoint-"))
+                for found in checkpoints.glob("checkpoint-*")
+                if found.name.removeprefix("checkpoint-").isdigit()
+            )
+            known = ", ".join(map(str, steps)) or "none"
+            wanted = "finished model" if step is None else f"checkpoint {step}"
+            raise ValueError(f"{run}: has no {wanted} ({folder}); its checkpoints: {known}")
+    for path in budget_paths:
+        if path.is_file():
+            return Checkpoint(folder, read_budget(path), path)
+    return Checkpoint(folder, None, None)
+
+
+def choose_budget(
+    checkpoint: Checkpoint, given: TrainedBudget | None, *, allow_other: bool
+) -> TrainedBudget:
+    """The budget and prompt to predict with.
+
+    Raises ValueError where `given` is not what the checkpoint was trained with, or the prompt's
+    text has changed since, unless `allow_other`; and where nothing says which budget to use.
+    """
+    trained = checkpoint.budget
+    chosen = given or trained
+    if chosen is None:
+        raise ValueError(
+            f"{checkpoint.folder}: has no {BUDGET_FILE}; name one with --budget FILE (such as a "
+            "run's), or --budget default for 2 fps and 4 to 30 frames"
+        )
+    if chosen.prompt not in PROMPTS:
+        raise ValueError(f"no prompt called {chosen.prompt!r}; there are {', '.join(PROMPTS)}")
+    current = None if chosen.prompt == ROW_PROMPT else prompt_hash(chosen.prompt)
+    used = chosen.model_copy(update={"prompt_hash": current})
+    if allow_other:
+        return used
+    if trained is not None and given is not None:
+        differing = [
+            f"{name}: {in_training} in training, {now} now"
+            for name, in_training, now in _differences(trained, given)
+        ]
+        if differing:
+            raise ValueError(
+                f"{checkpoint.folder} was trained with another budget ({'; '.join(differing)}); "
+                "leave --budget away to use its own, or say --allow-other-budget"
+            )
+    reference = trained or chosen
+    if reference.prompt_hash not in (None, current):
+        raise ValueError(
+            f"the prompt {chosen.prompt!r} reads differently from the one that "
+            f"{checkpoint.folder} was trained with; say --allow-other-budget to go on all the same"
+        )
+    return used
+
+
+def _differences(trained: TrainedBudget, given: TrainedBudget) -> list[tuple[str, object, object]]:
+    found: list[tuple[str, object, object]] = []
+    video = given.video.model_dump()
+    for name, value in trained.video.model_dump().items():
+        if video[name] != value:
+            found.append((name, value, video[name]))
+    if trained.prompt != given.prompt:
+        found.append(("prompt", trained.prompt, given.prompt))
+    return found
+
+
+def sha256_of_file(path: Path) -> str:
+    """Hex digest of a file's content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of_weights(folder: Path) -> str:
+    """Hex digest over every safetensors file of a model folder and its config, by name."""
+    digest = hashlib.sha256()
+    paths = sorted(folder.glob("*.safetensors"))
+    if not paths:
+        raise ValueError(f"{folder}: holds no *.safetensors file; only safetensors are loaded")
+    for path in [*paths, *folder.glob("config.json")]:
+        digest.update(f"{path.name}\n{sha256_of_file(path)}\n".encode())
+    return digest.hexdigest()

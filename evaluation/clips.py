@@ -1,0 +1,56 @@
+"""Clips to score, from a file of rows and a file of predictions.
+
+Example: `load_clips(read_truths("test.sft.jsonl"), read_predictions("test.jsonl"))`
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from affect.records import read_rows
+from affect.timeline import Timeline
+from evaluation.metrics import Clip, make_clip
+from evaluation.predictions import PredictionFile
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The annotated timeline of one row."""
+
+    id: str
+    timeline: Timeline
+
+
+def read_truths(rows_path: str | Path) -> list[Truth]:
+    """The annotated rows of a file, in its order.
+
+    Raises ValueError naming file and row where a row has no timeline, or where there is no row.
+    """
+    truths: list[Truth] = []
+    for row in read_rows(Path(rows_path)):
+        if row.timeline is None:
+            raise ValueError(f"{rows_path}: row {row.id!r} has no annotated timeline to score with")
+        truths.append(Truth(row.id, row.timeline))
+    if not truths:
+        raise ValueError(f"{rows_path}: there is no row in it")
+    return truths
+
+
+def load_clips(truths: Sequence[Truth], predictions: PredictionFile) -> list[Clip]:
+    """One clip per truth, in order; missing where the file has no reply to it.
+
+    Raises ValueError naming file and line for a prediction of a row that is not annotated.
+    """
+    known = {truth.id for truth in truths}
+    for row_id, line_number in predictions.line_numbers.items():
+        if row_id not in known:
+            raise ValueError(
+                f"{predictions.path}:{line_number}: id {row_id!r} is not among the rows; score "
+                "the file with the rows it was made for"
+            )
+    clips: list[Clip] = []
+    for truth in truths:
+        answer = predictions.replies.get(truth.id)
+        reply, num_tokens = (None, None) if answer is None else (answer.text, answer.num_tokens)
+        clips.append(make_clip(truth.id, truth.timeline, reply, num_tokens))
+    return clips

@@ -1,0 +1,122 @@
+"""Answers from a checkpoint on this machine, through transformers.
+
+Example:
+    model = LocalModel(checkpoint.folder, budget, Sampling(max_new_tokens=400), video_root)
+    answers = model.answer_batch(rows[:4])
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from affect.model import PromptInputs, encode_prompt, generate, load_policy, segment_messages
+from affect.records import Row, resolve_video
+from affect.timeline import RELEASED_TOLERANCE_SECONDS
+from affect.video import FrameBudget, sample_video
+from evaluation.predictions import Answer
+from evaluation.settings import ROW_PROMPT, Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Why a row can't be asked."""
+
+    error: str
+
+
+class LocalModel:
+    """A loaded checkpoint that answers batches of rows."""
+
+    def __init__(
+        self,
+        folder: Path,
+        budget: FrameBudget,
+        prompt: str,
+        sampling: Sampling,
+        video_root: Path,
+        *,
+        dtype: str = "float32",
+        device: str | None = None,
+    ) -> None:
+        self.model, self.processor = load_policy(folder, dtype=dtype, device=device)
+        self.budget = budget
+        self.prompt = prompt
+        self.sampling = sampling
+        self.video_root = video_root
+
+    def answer_batch(self, rows: Sequence[Row]) -> list[Answer]:
+        """One answer per row, in order; a row whose video can't be used gets an error.
+
+        What is wrong with the model or the machine is not a row's fault and raises.
+        """
+        prepared = [self._prepare(row) for row in rows]
+        askable = [
+            (row, prompt)
+            for row, prompt in zip(rows, prepared, strict=True)
+            if isinstance(prompt, PromptInputs)
+        ]
+        completions: dict[str, Any] = {}
+        if askable:
+            sampling = self.sampling
+            groups = generate(
+                self.model,
+                self.processor,
+                [prompt for _, prompt in askable],
+                max_new_tokens=sampling.max_new_tokens,
+                temperature=sampling.temperature,
+                top_k=sampling.top_k,
+                top_p=sampling.top_p,
+                seeds=[[row_seed(sampling.seed, row.id)] for row, _ in askable],
+            )
+            completions = {
+                row.id: group[0] for (row, _), group in zip(askable, groups, strict=True)
+            }
+        answers: list[Answer] = []
+        for row, prompt in zip(rows, prepared, strict=True):
+            if isinstance(prompt, _Refused):
+                answers.append(Answer(text=None, error=prompt.error))
+                continue
+            completion = completions[row.id]
+            answers.append(
+                Answer(
+                    text=completion.text,
+                    num_tokens=len(completion.token_ids),
+                    finished=completion.finished,
+                )
+            )
+        return answers
+
+    def _prepare(self, row: Row) -> PromptInputs | _Refused:
+        try:
+            video = sample_video(resolve_video(self.video_root, row.video), self.budget)
+            off_by_seconds = abs(video.duration_seconds - row.duration_seconds)
+            if off_by_seconds > RELEASED_TOLERANCE_SECONDS:
+                raise ValueError(
+                    f"video_duration is {row.duration_seconds} s, but the pictures of {row.video} "
+                    f"last {video.duration_seconds:.3f} s"
+                )
+            messages: Sequence[Mapping[str, Any]] = (
+                row.prompt
+                if self.prompt == ROW_PROMPT
+                else segment_messages(video.duration_seconds)
+            )
+            return encode_prompt(self.processor, messages, [video], name=row.id)
+        except (ValueError, OSError) as error:
+            return _Refused(f"{type(error).__name__}: {error}")
+
+
+def row_seed(seed: int, row_id: str) -> int:
+    """The seed of a row's reply: the same whatever the batch, the order or an interruption."""
+    digest = hashlib.sha256(f"{seed}\n{row_id}\n0".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def choose_device(wanted: str | None) -> str:
+    """The wanted device, else the first GPU where there is one, else the CPU."""
+    if wanted is not None:
+        return wanted
+    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,0 +1,39 @@
+"""Settings of a prediction that the command, the header and the model share.
+
+Example: `Sampling(max_new_tokens=400)` is greedy; `Sampling(400, temperature=0.8, top_k=50)` not.
+"""
+
+from dataclasses import dataclass
+
+ROW_PROMPT = "row"
+"""The prompt's name where each row is asked with its own text."""
+
+SEGMENT_PROMPT = "segment"
+"""The project's prompt."""
+
+PROMPTS = (SEGMENT_PROMPT, ROW_PROMPT)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How replies are drawn.
+
+    max_new_tokens: where a reply is cut off. temperature: 0 takes the likeliest token each time.
+    top_k: 0 means all tokens. top_p: in (0, 1]. seed: of the replies, each row with its own.
+    """
+
+    max_new_tokens: int
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1:
+            raise ValueError(f"--max-new-tokens must be 1 or more, not {self.max_new_tokens}")
+        if not 0 <= self.temperature < float("inf"):
+            raise ValueError(f"--temperature must be 0 or more, not {self.temperature}")
+        if self.top_k < 0:
+            raise ValueError(f"--top-k must be 0 (all tokens) or more, not {self.top_k}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"--top-p must lie in (0, 1], not {self.top_p}")

@@ -1,0 +1,119 @@
+"""One table of any number of systems under the protocols, in percent, with counts and intervals.
+
+Example:
+    table = score_table({"SFT": sft_rows, "GRPO": grpo_rows}, differences)
+    Console().print(table)
+gives a line per protocol and metric such as
+    strict   mIoU per segment   57.0 [52.1, 61.8]   61.3 [56.9, 65.7]   +4.3 [+0.9, +7.8]
+and, under each protocol, how many clips were scored, unparsed and missing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.metrics import PROTOCOLS, DifferenceRow, ScoreRow
+
+METRIC_TITLES = {
+    "sc_acc": "SC-Acc",
+    "miou_segment": "mIoU per segment",
+    "miou_video": "mIoU per video",
+    "emo_acc": "Emo-Acc",
+    "valid_json": "valid JSON",
+}
+RELEASED_EMO_ACC = "Emo-Acc at any IoU"
+UNDEFINED = "-"
+
+
+def metric_title(protocol: str, metric: str) -> str:
+    """How a metric is called in tables; what `released` calls emotion accuracy asks no overlap."""
+    if protocol == "released" and metric == "emo_acc":
+        return RELEASED_EMO_ACC
+    if metric in METRIC_TITLES:
+        return METRIC_TITLES[metric]
+    for prefix, words in (("emo_acc_at_", "at tIoU"), ("emo_acc_given_iou_", "given IoU")):
+        if metric.startswith(prefix):
+            return f"Emo-Acc {words} {metric.removeprefix(prefix).removeprefix('0')}"
+    return metric
+
+
+def percent(mean: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """`57.0 [52.1, 61.8]` from fractions; `sign="+"` writes the sign of differences."""
+    if mean is None:
+        return UNDEFINED
+    text = f"{100 * mean:{sign}.1f}"
+    if low is None or high is None:
+        return text
+    return f"{text} [{100 * low:{sign}.1f}, {100 * high:{sign}.1f}]"
+
+
+def _counts(row: ScoreRow) -> str:
+    return f"{row.num_scored} / {row.num_unparsed} / {row.num_missing}"
+
+
+def _caption(protocols: Sequence[str], compared: bool) -> str:
+    failures: dict[str, list[str]] = {}
+    for protocol in protocols:
+        failures.setdefault(PROTOCOLS[protocol].failures, []).append(protocol)
+    entering = "; ".join(f"{how} in {', '.join(names)}" for how, names in failures.items())
+    lines = [
+        f"Percent, 95 % intervals from a bootstrap over clips. Unparsed and missing: {entering}."
+    ]
+    if compared:
+        lines.append("Differences in points, over the same clips in the same draws.")
+    return " ".join(lines)
+
+
+def score_table(
+    scores: Mapping[str, Sequence[ScoreRow]], differences: Sequence[DifferenceRow] = ()
+) -> Table:
+    """Lines are protocols x metrics, columns the systems and then the differences.
+
+    Raises ValueError when the systems were not scored under the same protocols and metrics.
+    """
+    lines: dict[tuple[str, str], dict[str, ScoreRow]] = {}
+    for name, rows in scores.items():
+        for row in rows:
+            lines.setdefault((row.protocol, row.metric), {})[name] = row
+    for (protocol, metric), by_name in lines.items():
+        absent = [name for name in scores if name not in by_name]
+        if absent:
+            raise ValueError(f"{absent[0]} has no row for {metric} under {protocol}")
+    by_pair: dict[tuple[str, str], dict[tuple[str, str], DifferenceRow]] = {}
+    for difference in differences:
+        pair = (difference.other, difference.base)
+        by_pair.setdefault(pair, {})[(difference.protocol, difference.metric)] = difference
+
+    protocols = list(dict.fromkeys(protocol for protocol, _ in lines))
+    table = Table(caption=_caption(protocols, bool(by_pair)), caption_justify="left")
+    table.add_column("protocol")
+    table.add_column("metric")
+    for name in scores:
+        table.add_column(Text(name), justify="right")
+    for other, base in by_pair:
+        table.add_column(Text(f"{other} minus {base}"), justify="right")
+    for protocol in protocols:
+        metrics = [metric for named, metric in lines if named == protocol]
+        for position, metric in enumerate(metrics):
+            cells = [
+                percent(row.mean, row.low, row.high)
+                for row in (lines[protocol, metric][name] for name in scores)
+            ]
+            for by_metric in by_pair.values():
+                change = by_metric.get((protocol, metric))
+                cells.append(
+                    UNDEFINED
+                    if change is None
+                    else percent(change.difference, change.low, change.high, "+")
+                )
+            table.add_row("" if position else protocol, metric_title(protocol, metric), *cells)
+        first = lines[protocol, metrics[0]]
+        table.add_row(
+            "",
+            "clips scored / unparsed / missing",
+            *(_counts(first[name]) for name in scores),
+            *("" for _ in by_pair),
+            end_section=True,
+        )
+    return table

@@ -1,0 +1,123 @@
+"""The file tree of the README, made from the files themselves: one line each.
+
+    python -m tests.readme_tree            # print it
+    python -m tests.readme_tree --write    # put it into README.md
+
+A Python file is described by the first line of its docstring, a folder by that of its
+`__init__.py`, other files by their first comment or heading. `test_readme.py` fails where README
+and disk differ.
+"""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+from tests.paths import ROOT
+from tests.sources import project_files
+
+BEGIN, END = "<!-- tree: python -m tests.readme_tree --write -->\n```text\n", "```\n<!-- /tree -->"
+DESCRIPTION_COLUMN = 34
+
+# Folders without an `__init__.py` that speaks, and files in formats that have no first comment.
+MEANING = {
+    ".ci": "What must hold for every change",
+    "affect": "The leaf: what an emotional timeline is, reading video, asking a model",
+    "affect/prompts": "One text file per prompt, loaded by name",
+    "affect/prompts/segment.txt": "The project's prompt: the 27 labels and the schema",
+    "cli": "The `dar` command",
+    "configs": "YAML only; `docs/` and `--help` explain the keys",
+    "configs/accelerate": "How many processes, on what",
+    "configs/grpo": "Runs of train/grpo.py",
+    "configs/sft": "Runs of train/sft.py",
+    "data_prep": "From videos to rows",
+    "docs": "Formulas, decisions",
+    "evaluation": "predict -> score -> compare",
+    "evaluation/suites": "Other benchmarks",
+    "launch": "Shell only: whole pipelines, each line a command",
+    "publish": "Export to the hub",
+    "reasoners": "Answering methods that wrap a model",
+    "speed": "Comparisons of speed and memory",
+    "tests": "Mirrors the folders above",
+    "train": "The two trainers",
+    ".gitignore": "What git leaves alone",
+    "CHANGELOG.md": "What changed, by version",
+    "CONTRIBUTING.md": "How this code is written, and who may import whom",
+    "LICENSE": "Apache-2.0",
+    "README.md": "This page",
+    "pyproject.toml": "Packages, dependencies, settings of the tools",
+    "constraints.txt": "The exact version of every dependency",
+}
+
+
+def describe(path: Path) -> str:
+    """One line about a file or folder, relative to the checkout."""
+    if str(path) in MEANING:
+        return MEANING[str(path)]
+    file = ROOT / path
+    if file.is_dir():
+        init = file / "__init__.py"
+        own = _docstring_line(init) if init.is_file() else ""
+        return own or f"Tests of {'/'.join(path.parts[1:])}/" * (path.parts[0] == "tests")
+    if path.suffix == ".py":
+        return _docstring_line(file)
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if re.match(r"#+ ", line):
+            return line.lstrip("# ").rstrip(".")
+    return ""
+
+
+def shown_paths() -> list[Path]:
+    """Folders and files of the tree in reading order; folders first, tests folder by folder."""
+    files = []
+    for path in project_files():
+        if path.name == "__init__.py" or not (ROOT / path).stat().st_size:
+            continue
+        below_tests = path.parts[0] == "tests" and len(path.parts) > 2
+        files.append(path.parents[-3] if below_tests else path)
+    folders = {parent for path in files for parent in path.parents if parent != Path()}
+    return sorted({*files, *folders}, key=_reading_order)
+
+
+def render_tree() -> str:
+    """The tree as text, one line per path."""
+    lines = []
+    for path in shown_paths():
+        is_folder = (ROOT / path).is_dir()
+        name = "  " * (len(path.parts) - 1) + path.name + ("/" if is_folder else "")
+        lines.append(f"{name:<{DESCRIPTION_COLUMN}}{describe(path)}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def tree_in(readme: str) -> str:
+    """The tree that a README's text holds."""
+    begin = readme.index(BEGIN) + len(BEGIN)
+    return readme[begin : readme.index(END, begin)]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the tree, or with --write put it into README.md."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments == ["--write"]:
+        readme = ROOT / "README.md"
+        text = readme.read_text(encoding="utf-8")
+        readme.write_text(text.replace(BEGIN + tree_in(text), BEGIN + render_tree()))
+        return 0
+    sys.stdout.write(render_tree())
+    return 0
+
+
+def _docstring_line(file: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return docstring.partition("\n")[0].rstrip(".")
+
+
+def _reading_order(path: Path) -> list[tuple[bool, str]]:
+    return [
+        ((ROOT / Path(*path.parts[: depth + 1])).is_file(), part.lower())
+        for depth, part in enumerate(path.parts)
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
