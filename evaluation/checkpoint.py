@@ -1,37 +1,25 @@
 """Which model a command means, and the budget and prompt that it was trained with.
 
 A run folder holds `final/`, `checkpoints/checkpoint-N/` and `budget.json`; an exported model has
-`budget.json` beside its weights; a model from elsewhere has none and is told one. budget.json:
-
-    {"video": {"fps": 2.0, "min_frames": 4, "max_frames": 30, ...}, "prompt": "segment",
-     "prompt_hash": "3f9a...", "max_completion_tokens": 400}
+`budget.json` beside its weights; a model from elsewhere has none and is told one.
 
 Example: `find_checkpoint(run=Path("runs/demo"), step=100).folder`
 """
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from affect.prompts import prompt_hash
-from affect.video import FrameBudget
-from evaluation.settings import PROMPTS, ROW_PROMPT, SEGMENT_PROMPT
+from affect.trained_budget import (
+    BUDGET_FILE,
+    ROW_PROMPT,
+    SEGMENT_PROMPT,
+    TrainedBudget,
+    read_budget,
+)
 
-BUDGET_FILE = "budget.json"
-
-
-class TrainedBudget(BaseModel):
-    """The content of a budget.json. prompt_hash and max_completion_tokens may be unknown."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    video: FrameBudget
-    prompt: str = SEGMENT_PROMPT
-    prompt_hash: str | None = None
-    max_completion_tokens: int | None = Field(default=None, ge=1)
+PROMPTS = (SEGMENT_PROMPT, ROW_PROMPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +29,6 @@ class Checkpoint:
     folder: Path
     budget: TrainedBudget | None
     budget_path: Path | None
-
-
-def read_budget(path: Path) -> TrainedBudget:
-    """Read a budget.json; ValueError names the file and the field."""
-    try:
-        return TrainedBudget.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{path}: field {field}: {first['msg']}") from error
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON ({error})") from error
 
 
 def find_checkpoint(

@@ -16,9 +16,10 @@ import torch
 from affect.model import PromptInputs, encode_prompt, generate, load_policy, segment_messages
 from affect.records import Row, resolve_video
 from affect.timeline import RELEASED_TOLERANCE_SECONDS
+from affect.trained_budget import ROW_PROMPT
 from affect.video import FrameBudget, sample_video
 from evaluation.predictions import Answer
-from evaluation.settings import ROW_PROMPT, Sampling
+from evaluation.settings import Sampling
 
 
 @dataclass(frozen=True, slots=True)

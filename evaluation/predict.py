@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from affect.records import Row, read_rows, resolve_video
+from affect.trained_budget import TrainedBudget, read_budget
 from affect.video import FrameBudget
 from evaluation.checkpoint import (
     Checkpoint,
-    TrainedBudget,
     choose_budget,
     find_checkpoint,
-    read_budget,
     sha256_of_file,
     sha256_of_weights,
 )

@@ -5,14 +5,6 @@ Example: `Sampling(max_new_tokens=400)` is greedy; `Sampling(400, temperature=0.
 
 from dataclasses import dataclass
 
-ROW_PROMPT = "row"
-"""The prompt's name where each row is asked with its own text."""
-
-SEGMENT_PROMPT = "segment"
-"""The project's prompt."""
-
-PROMPTS = (SEGMENT_PROMPT, ROW_PROMPT)
-
 
 @dataclass(frozen=True, slots=True)
 class Sampling:

@@ -2,7 +2,7 @@
 
 Example:
     store = ClipStore(processor, run.data, run.video)
-    prompt = store.prompt({"id": "train/00012", "video": "videos/a.mp4", "video_duration": 9.0, ...})
+    prompt = store.prompt({"id": "a", "video": "videos/a.mp4", "video_duration": 9.0, ...})
 """
 
 from collections.abc import Mapping, Sequence

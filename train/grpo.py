@@ -85,9 +85,7 @@ def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defin
             folder.path / "completions", run.rollout.max_decoded_completions, args.report_to
         ),
     )
-    return train_to_the_end(
-        trainer, run, folder, max_completion_tokens=args.max_completion_length
-    )
+    return train_to_the_end(trainer, run, folder, max_completion_tokens=args.max_completion_length)
 
 
 def _without_dropped_warning(record: logging.LogRecord) -> bool:

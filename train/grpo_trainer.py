@@ -109,9 +109,7 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
             )
         return output
 
-    def _tokenize_prompts(
-        self, prompts: list[Any]
-    ) -> tuple[list[list[int]], None, dict[str, Any]]:
+    def _tokenize_prompts(self, prompts: list[Any]) -> tuple[list[list[int]], None, dict[str, Any]]:
         """Prompt token ids per row, their clips laid in; runs the tower once per distinct clip."""
         by_id: dict[str, PromptInputs] = {}
         clip_index: dict[str, int] = {}
@@ -329,10 +327,7 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
     def _kept_scale(self, batches: Sequence[dict[str, Any]]) -> Tensor:
         """All rows of one optimizer step, over those that count: turns a mean over all into one."""
         counts = torch.stack(
-            [
-                torch.tensor([len(batch["kept"]), int(batch["kept"].sum())])
-                for batch in batches
-            ]
+            [torch.tensor([len(batch["kept"]), int(batch["kept"].sum())]) for batch in batches]
         ).sum(dim=0)
         total, kept = self.accelerator.reduce(counts.to(self.accelerator.device), "sum").tolist()
         return torch.tensor(total / max(kept, 1), device=self.accelerator.device)

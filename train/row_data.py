@@ -72,9 +72,7 @@ def check_lengths(
             num_video = budget.num_video_tokens(
                 info.duration_seconds, info.num_frames, info.height, info.width
             )
-            excess = _excess(
-                num_text + num_video, num_answer, data.max_prompt_tokens, max_tokens
-            )
+            excess = _excess(num_text + num_video, num_answer, data.max_prompt_tokens, max_tokens)
             if excess:
                 too_long.append(f"  row {row['id']}: {excess}")
     if too_long:
@@ -96,7 +94,5 @@ def _excess(num_prompt: int, num_answer: int, max_prompt: int, max_all: int | No
     if num_prompt > max_prompt:
         return f"its prompt needs {num_prompt} tokens, {max_prompt} are allowed"
     if max_all is not None and num_prompt + num_answer > max_all:
-        return (
-            f"prompt and answer need {num_prompt} + {num_answer} tokens, {max_all} are allowed"
-        )
+        return f"prompt and answer need {num_prompt} + {num_answer} tokens, {max_all} are allowed"
     return None

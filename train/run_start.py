@@ -19,9 +19,9 @@ from transformers import TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
 from affect.config import check_known, load_config, save_config
-from affect.prompts import prompt_hash
+from affect.run_folder import RunFolder
+from affect.trained_budget import BUDGET_FILE, ROW_PROMPT, SEGMENT_PROMPT, TrainedBudget
 from train.interrupt import StopOnInterrupt
-from train.run_folder import RunFolder, write_json
 from train.sections import TrainRun
 
 INTERRUPTED_EXIT_CODE = 130
@@ -136,24 +136,14 @@ def _is_finite(value: float) -> bool:
 class SaveBudget(TrainerCallback):  # type: ignore[misc]
     """Writes budget.json beside every checkpoint, so that an export of it is complete."""
 
-    def __init__(self, budget: dict[str, Any]) -> None:
+    def __init__(self, budget: TrainedBudget) -> None:
         self.budget = budget
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """After each checkpoint, on the main process."""
         if state.is_world_process_zero:
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-            write_json(folder / "budget.json", self.budget)
-
-
-def budget_record(run: TrainRun, max_completion_tokens: int) -> dict[str, Any]:
-    """What evaluation and serving must repeat: frames, pixels, prompt, length of a reply."""
-    return {
-        "video": run.video.model_dump(mode="json"),
-        "prompt": "segment",
-        "prompt_hash": prompt_hash("segment"),
-        "max_completion_tokens": max_completion_tokens,
-    }
+            self.budget.write(folder / BUDGET_FILE)
 
 
 def train_to_the_end(
@@ -164,10 +154,14 @@ def train_to_the_end(
     Returns:
         0, or 130 where the user stopped the run; then a checkpoint is there to go on from.
     """
-    budget = budget_record(run, max_completion_tokens)
+    budget = TrainedBudget.of(
+        run.video,
+        prompt=SEGMENT_PROMPT if run.data.prompt == "project" else ROW_PROMPT,
+        max_completion_tokens=max_completion_tokens,
+    )
     main = trainer.accelerator.is_main_process
     if main:
-        write_json(folder.budget, budget)
+        budget.write(folder.budget)
     stop = StopOnInterrupt()
     trainer.add_callback(MetricsFile(folder.metrics))
     trainer.add_callback(SaveBudget(budget))
@@ -185,7 +179,7 @@ def train_to_the_end(
         return INTERRUPTED_EXIT_CODE
     trainer.save_model(str(folder.final))
     if main:
-        write_json(folder.final / "budget.json", budget)
+        budget.write(folder.final / BUDGET_FILE)
         folder.write_done({"steps": trainer.state.global_step})
     trainer.accelerator.wait_for_everyone()
     say(f"done: {folder.final}")

@@ -149,7 +149,7 @@ def pad_rows(rows: Sequence[Tensor], value: int, *, side: str) -> tuple[Tensor, 
 
 def banned_token_ids(processor: Any) -> list[int]:
     """Ids that a reply may not hold: each would be taken for a picture in a later forward."""
-    names = ("<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>")
     vocabulary = processor.tokenizer.get_vocab()
-    names += ("<|vision_pad|>",)
+    names = [f"<|{name}|>" for name in ("image_pad", "video_pad", "vision_pad")]
+    names += ["<|vision_start|>", "<|vision_end|>"]
     return sorted(vocabulary[name] for name in names if name in vocabulary)

@@ -179,7 +179,7 @@ def run_tower(visual: Any, pixel_values: Tensor, grid_thw: Tensor) -> Tensor:
 
 
 def tower_features(model: Any, pixel_values: Tensor, grid_thw: Tensor) -> Tensor:
-    """Tower features (N, hidden) of one or more clips' patches (N, patch size), without gradient."""
+    """Features (N, hidden) of the clips' patches (N, patch size), without gradient."""
     return run_tower(causal_model(model).model.visual, pixel_values, grid_thw)
 
 

@@ -34,7 +34,7 @@ def mrope_positions(
     Args:
         input_ids: (B, L). Videos and images stand as runs of their placeholder ids, in reading
             order over the whole batch.
-        attention_mask: (B, L), 1 for tokens and 0 for padding on either side; None means no padding.
+        attention_mask: (B, L), 1 for tokens, 0 for padding on either side; None: no padding.
         video_grid_thw: (V, 3) temporal, height and width patches of each video.
         second_per_grid_ts: V lengths of one temporal grid, seconds. Required with videos: a missing
             value would silently mean one second.

@@ -8,6 +8,7 @@ Example:
     decode.timing.duration, decode.promise.num_frames     # Fraction(132, 25), 132
 """
 
+from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -64,6 +65,10 @@ class DecodePass:
     ) -> Frames:
         time_base = stream.time_base
         assert time_base is not None, "an opened stream has a time base"
+        # avi stores no presentation stamps, only chunk numbers in decoding order, and those that
+        # FFmpeg makes up for reordered frames are wrong. Pictures come out in the order of
+        # showing, so the k-th picture is shown at the k-th chunk's time.
+        chunk_stamps: deque[int] = deque()
         stamps: list[int] = []
         end_seconds = 0.0
         only_frame_seconds = None
@@ -75,11 +80,19 @@ class DecodePass:
                     end_seconds = max(end_seconds, float(end_ticks * packet.time_base))
                 if packet.stream.index != stream.index:
                     continue
+                if packet.size and is_dts_only(container) and packet.dts is not None:
+                    chunk_stamps.append(packet.dts)
                 for frame in stream.decode(packet):
                     if not stamps:
                         self._describe(frame)
                         only_frame_seconds = _stated_length(frame, stream, time_base)
-                    stamp = self._stamp(frame, len(stamps))
+                    own = frame.pts if frame.pts is not None else frame.dts
+                    stamp = chunk_stamps.popleft() if chunk_stamps else own
+                    if stamp is None:
+                        raise VideoError(
+                            self.path,
+                            f"frame {len(stamps)} carries no time stamp; remux it into mp4 or mkv",
+                        )
                     stamps.append(stamp)
                     self.num_corrupt_frames += frame.is_corrupt
                     yield stamp, frame
@@ -106,14 +119,6 @@ class DecodePass:
                 "applied: re-encode it upright",
             )
 
-    def _stamp(self, frame: av.VideoFrame, number: int) -> int:
-        stamp = frame.pts if frame.pts is not None else frame.dts
-        if stamp is None:
-            raise VideoError(
-                self.path, f"frame {number} carries no time stamp; remux it into mp4 or mkv"
-            )
-        return stamp
-
     def _checked_timing(
         self,
         stamps: list[int],
@@ -136,6 +141,11 @@ class DecodePass:
         if reason is not None:
             raise VideoError(self.path, reason)
         return timing
+
+
+def is_dts_only(container: av.container.InputContainer) -> bool:
+    """Whether the container's only time stamps are those of decoding."""
+    return container.format.name == "avi"
 
 
 def _stated_length(

@@ -5,7 +5,7 @@ Example:
         for frame in container.decode(stream): ...
 
     open_video("a_photograph_renamed.mp4")
-    -> VideoError: ...: not a video: jpeg_pipe holds no timed pictures, but a still, text or a list
+    -> VideoError: ...: not a video: a still picture, text, a play list, or another container
 """
 
 import os
@@ -22,15 +22,12 @@ from av.stream import Disposition
 VideoPath = str | os.PathLike[str]
 """What every function here takes for a file."""
 
-# fmt: off
-_VIDEO_CONTAINERS = frozenset({
-    "mov", "matroska", "webm", "avi", "flv", "gif", "apng", "mpegts", "mpeg", "mpegvideo", "m4v",
-    "ogg", "asf", "rm", "mxf", "nut", "ivf", "dv", "h263", "h264", "hevc", "obu", "vc1", "wtv",
-    "swf", "mp3", "wav", "flac", "aac",
-})
-# fmt: on
-"""FFmpeg's names of containers that a picture track can come in, and of the plain sound files
-(so that those are refused for having no video stream). Others are pictures, text and play lists."""
+_CONTAINERS = (
+    "mov,matroska,webm,avi,flv,gif,apng,mpegts,mpeg,mpegvideo,m4v,ogg,asf,rm,mxf,nut,ivf,dv,"
+    "h263,h264,hevc,obu,vc1,wtv,swf,mp3,wav,flac,aac"
+)
+"""FFmpeg's names of the containers that are read: those a picture track can come in, and the plain
+sound files, which are then refused for having no video stream."""
 
 _STILL_PICTURE_BRANDS = frozenset({"avif", "heic", "heix", "mif1"})
 """HEIF photographs share the mp4 container; their first box gives them away."""
@@ -88,8 +85,13 @@ def open_video(
             os.path.abspath(path),
             mode="r",
             metadata_errors="ignore",
-            container_options={"protocol_whitelist": "file"},
+            # A play list would be followed to the network, and a live one waited for, for minutes.
+            container_options={"protocol_whitelist": "file", "format_whitelist": _CONTAINERS},
         )
+    except av.ArgumentError as error:  # How FFmpeg says "not on the white list".
+        raise VideoError(
+            path, "not a video: a still picture, text, a play list, or another container"
+        ) from error
     except av.FFmpegError as error:
         size = os.stat(path).st_size
         raise VideoError(
@@ -102,13 +104,9 @@ def open_video(
 def _video_stream(
     path: VideoPath, container: av.container.InputContainer
 ) -> av.video.stream.VideoStream:
-    names = container.format.name
     brand = container.metadata.get("major_brand", "")
-    if _VIDEO_CONTAINERS.isdisjoint(names.split(",")) or brand in _STILL_PICTURE_BRANDS:
-        held = brand if brand in _STILL_PICTURE_BRANDS else names
-        raise VideoError(
-            path, f"not a video: {held} holds no timed pictures, but a still, text or a list"
-        )
+    if brand in _STILL_PICTURE_BRANDS:
+        raise VideoError(path, f"not a video: a still picture ({brand})")
     for stream in container.streams.video:
         if Disposition.attached_pic in stream.disposition:
             continue

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from affect.video.budget import FrameBudget
-from affect.video.decode import DecodePass
+from affect.video.decode import DecodePass, is_dts_only
 from affect.video.open import VideoError, VideoPath, ffmpeg_reason, open_video
 from affect.video.timing import Timing
 
@@ -97,8 +97,9 @@ def _packet_timing(path: VideoPath) -> Timing | None:
         stamps, length_ticks = [], 0
         try:
             for packet in container.demux(stream):
-                if packet.pts is not None and not packet.is_discard:
-                    stamps.append(packet.pts)
+                stamp = packet.dts if is_dts_only(container) else packet.pts
+                if stamp is not None and packet.size and not packet.is_discard:
+                    stamps.append(stamp)
                     length_ticks = packet.duration or 0
             assert stream.time_base is not None, "an opened stream has a time base"
             only_frame_seconds = length_ticks * stream.time_base or Fraction(1, 25)

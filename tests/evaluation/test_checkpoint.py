@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from affect.prompts import prompt_hash
+from affect.trained_budget import TrainedBudget, read_budget
 from affect.video import FrameBudget
 from evaluation.checkpoint import (
     Checkpoint,
-    TrainedBudget,
     choose_budget,
     find_checkpoint,
-    read_budget,
     sha256_of_weights,
 )
 

@@ -29,7 +29,7 @@ def write_clip(
     container_options: dict[str, str] | None = None,
     container_format: str | None = None,
 ) -> Path:
-    """`num_frames` grey frames of `size` (width, height), shown at `stamps` ticks (0, 1, 2, ...)."""
+    """Grey frames of `size` (width, height), shown at `stamps` ticks; by default 0, 1, 2, ..."""
     width, height = size
     with av.open(
         str(path), "w", format=container_format, container_options=container_options or {}

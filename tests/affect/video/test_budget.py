@@ -6,7 +6,7 @@ FrameBudget().num_frames(60.0, 1500) == 30, so a temporal grid is 4.0 s long
 import math
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -18,7 +18,7 @@ LIMITS = st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)).map(sorted)
 
 
 @pytest.mark.parametrize(
-    ("duration_seconds", "available", "settings", "num_frames"),
+    ("duration_seconds", "available", "overrides", "num_frames"),
     [
         (60.0, 1500, {}, 30),  # capped
         (10.0, 250, {}, 20),
@@ -41,9 +41,9 @@ LIMITS = st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)).map(sorted)
     ],
 )
 def test_num_frames(
-    duration_seconds: float, available: int, settings: dict[str, float], num_frames: int
+    duration_seconds: float, available: int, overrides: dict[str, float], num_frames: int
 ) -> None:
-    assert FrameBudget(**settings).num_frames(duration_seconds, available) == num_frames
+    assert FrameBudget(**overrides).num_frames(duration_seconds, available) == num_frames
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,7 @@ def test_frame_size_of_a_tiny_models_budget() -> None:
     assert tiny.frame_size(1080, 1080) == (56, 56)
 
 
+@settings(deadline=None)  # the first example imports the processor
 @given(SIDES, SIDES, LIMITS)
 @example(1, 1, [50_176, 200_704])
 @example(2160, 3840, [50_176, 200_704])
@@ -127,6 +128,7 @@ def test_frame_size_is_that_of_the_processor(height: int, width: int, limits: li
     assert budget.frame_size(height, width) == processing.smart_resize(height, width, 28, *limits)
 
 
+@settings(deadline=None)
 @given(st.integers(28, 5000), st.integers(28, 5000))
 @example(2160, 3840)
 def test_frame_size_is_that_of_qwen_vl_utils(height: int, width: int) -> None:
@@ -179,7 +181,7 @@ def test_grid_thw_counts_patches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("overrides", "message"),
     [
         ({"fps": 4.5}, "fps (4.5) is above 4"),
         ({"fps": 0.0}, "greater than 0"),
@@ -190,9 +192,9 @@ def test_grid_thw_counts_patches() -> None:
         ({"frames": 4}, "Extra inputs"),
     ],
 )
-def test_a_budget_that_cannot_hold_is_refused(settings: dict[str, float], message: str) -> None:
+def test_a_budget_that_cannot_hold_is_refused(overrides: dict[str, float], message: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        FrameBudget(**settings)
+        FrameBudget(**overrides)
     assert message in str(refused.value)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from affect import run_folder
+from affect.run_folder import RunFolder, environment_record, write_json
 from tests.paths import ROOT
-from train import run_folder
-from train.run_folder import RunFolder, environment_record, write_json
 
 
 def test_names(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_json_without_nan(tmp_path: Path) -> None:
 
 
 def test_torch_is_not_imported() -> None:
-    code = "import sys, train.run_folder; print('torch' in sys.modules)"
+    code = "import sys, affect.run_folder; print('torch' in sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
