@@ -96,16 +96,8 @@ class CompletionLog:
 
         if wandb.run is None:
             return
-        columns: list[str | int] = [
-            "step",
-            "id",
-            "sample",
-            *terms,
-            "reward",
-            "advantage",
-            "num_tokens",
-            "text",
-        ]
+        columns: list[str | int] = ["step", "id", "sample", *terms, "reward", "advantage"]
+        columns += ["num_tokens", "text"]
         table = wandb.Table(columns=columns)
         for record in records[: max(self.max_table_rows, 1)]:
             table.add_data(*(record[str(column)] for column in columns))

@@ -2,11 +2,11 @@
 
 One process:  accelerate launch train/grpo.py --config configs/grpo/demo.yaml
 4 x H100:     accelerate launch --config_file configs/accelerate/zero3.yaml \
-                  train/grpo.py --config configs/grpo/paper.yaml --model.path runs/paper/sft/final ...
+                  train/grpo.py --config configs/grpo/paper.yaml --model.path runs/paper/sft/final
 
-The reference policy is the checkpoint of `model.path`. Start the same command again to resume. As in
-the paper (equations 1 to 9); `reward.preset: hardened` replaces the terms that can be earned without
-solving the task, see docs/rewards.md.
+The reference policy is the checkpoint of `model.path`. Start the same command again to resume. As
+in the paper (equations 1 to 9); `reward.preset: hardened` replaces the terms that can be earned
+without solving the task, see docs/rewards.md.
 """
 
 import logging

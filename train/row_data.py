@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def load_rows(data: DataSection) -> Dataset:
-    """Read the rows; each gets TRL's `prompt` column and keeps its target as `solution` (JSON text).
+    """Read the rows; each gets TRL's `prompt` and keeps its target as `solution` (JSON text).
 
     Raises:
         ValueError: a row that can't be read, has no target, or whose video is missing or outside
@@ -79,7 +79,8 @@ def check_lengths(
         shown = "\n".join(too_long[:20])
         more = f"\n  and {len(too_long) - 20} more" if len(too_long) > 20 else ""
         raise ValueError(
-            f"{len(too_long)} rows of {data.rows} are too long for the token limits:\n{shown}{more}\n"
+            f"{len(too_long)} rows of {data.rows} are too long for the token limits:\n"
+            f"{shown}{more}\n"
             "lower video.max_frames or video.max_pixels, raise the limit, or take the rows out"
         )
 

@@ -2,10 +2,10 @@
 
 One process:  accelerate launch train/sft.py --config configs/sft/demo.yaml
 4 x H100:     accelerate launch --config_file configs/accelerate/zero3.yaml \
-                  train/sft.py --config configs/sft/paper.yaml --data.rows ... --data.video_root ...
+                  train/sft.py --config configs/sft/paper.yaml
 
-The vision tower is frozen, merger and language model are trained, on the answer's tokens only. Start
-the same command again to resume. As in the paper (section 5.1) except for the loss: the mean over
+The vision tower is frozen, merger and language model are trained, on the answer's tokens only.
+Start the same command again to resume. As in the paper (section 5.1); the loss is the mean over
 clips of each clip's mean token loss, which is what its launcher's batch of one amounts to.
 """
 
