@@ -15,13 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerCallback
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
 from affect.config import check_known, load_config, save_config
 from affect.run_folder import RunFolder
 from affect.trained_budget import BUDGET_FILE, ROW_PROMPT, SEGMENT_PROMPT, TrainedBudget
 from train.interrupt import StopOnInterrupt
+from train.progress import ReadableProgress
 from train.sections import TrainRun
 
 INTERRUPTED_EXIT_CODE = 130
@@ -89,6 +90,8 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
         "data_seed": run.seed,
         "remove_unused_columns": False,
         "ddp_find_unused_parameters": False,
+        # Written into the saved model's config; the training forwards switch their cache off.
+        "use_cache": True,
         **ours,
     }
     try:
@@ -163,6 +166,9 @@ def train_to_the_end(
     if main:
         budget.write(folder.budget)
     stop = StopOnInterrupt()
+    trainer.remove_callback(ProgressCallback)
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(ReadableProgress())
     trainer.add_callback(MetricsFile(folder.metrics))
     trainer.add_callback(SaveBudget(budget))
     trainer.add_callback(stop)
@@ -179,6 +185,8 @@ def train_to_the_end(
         return INTERRUPTED_EXIT_CODE
     trainer.save_model(str(folder.final))
     if main:
+        # A pickle that nobody needs to load; an exported model is safetensors and JSON only.
+        (folder.final / "training_args.bin").unlink(missing_ok=True)
         budget.write(folder.final / BUDGET_FILE)
         folder.write_done({"steps": trainer.state.global_step})
     trainer.accelerator.wait_for_everyone()
