@@ -6,11 +6,13 @@ Example:
 """
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
-from affect.model.inputs import PromptInputs, encode_prompt
+from affect.model.inputs import PromptInputs, encode_prompt, pad_rows
 from affect.model.policy import install_policy
 from affect.model.tiny import tiny_model, tiny_processor
 from affect.taxonomy import DAR_EMOTIONS
@@ -28,16 +30,23 @@ TEXTS = [
 ]
 
 
+SIZES: dict[str, Any] = {"hidden_size": 64, "num_layers": 2, "tower_size": 64}
+
+
 @functools.cache
 def shared_processor() -> Any:
     """One processor for all tests; learning its vocabulary takes a moment."""
     return tiny_processor(TEXTS * 4, vocabulary_size=512)
 
 
+def plain_model(seed: int = 0, **sizes: Any) -> Any:
+    """What `tiny_policy` of the same seed and sizes is before our behaviour is installed."""
+    return tiny_model(shared_processor(), seed=seed, **{**SIZES, **sizes})
+
+
 def tiny_policy(seed: int = 0, **sizes: Any) -> tuple[Any, Any]:
     """A fresh random policy with our behaviour installed, and the shared processor."""
-    sizes = {"hidden_size": 64, "num_layers": 2, "tower_size": 64, **sizes}
-    return install_policy(tiny_model(shared_processor(), seed=seed, **sizes)), shared_processor()
+    return install_policy(plain_model(seed, **sizes)), shared_processor()
 
 
 def synthetic_clip(
@@ -70,3 +79,17 @@ def tiny_prompt(processor: Any, *clips: SampledVideo, text: str = "Describe.") -
     content: list[dict[str, Any]] = [{"type": "video"} for _ in clips]
     content.append({"type": "text", "text": text})
     return encode_prompt(processor, [{"role": "user", "content": content}], list(clips))
+
+
+def batch_inputs(prompts: Sequence[PromptInputs], *, side: str = "left") -> dict[str, Any]:
+    """Arguments of a model's forward for the prompts as one padded batch, without positions."""
+    pad_id = shared_processor().tokenizer.pad_token_id
+    ids, mask = pad_rows([prompt.input_ids for prompt in prompts], pad_id, side=side)
+    inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
+    patches = [p.pixel_values_videos for p in prompts if p.pixel_values_videos is not None]
+    if patches:
+        seconds = [value for prompt in prompts for value in prompt.second_per_grid_ts]
+        inputs["pixel_values_videos"] = torch.cat(patches)
+        inputs["video_grid_thw"] = torch.cat([prompt.video_grid_thw for prompt in prompts])
+        inputs["second_per_grid_ts"] = torch.tensor(seconds)
+    return inputs

@@ -9,8 +9,8 @@ A reward that was not given is null, never 0.
 """
 
 import io
-import json
 import math
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from affect.atomic import write_text_atomic
+from affect.jsonl import write_jsonl_atomic
 
 
 class CompletionLog:
@@ -83,8 +84,7 @@ class CompletionLog:
         self._records = [*self._records, *records] if step == self._step else records
         self._step = step
         stem = self.folder / f"step_{step:06d}"
-        lines = (json.dumps(record, ensure_ascii=False) for record in self._records)
-        write_text_atomic(stem.with_suffix(".jsonl"), "".join(line + "\n" for line in lines))
+        write_jsonl_atomic(stem.with_suffix(".jsonl"), self._records)
         if self.max_table_rows:
             table = completion_table(self._records[: self.max_table_rows], term_names)
             write_text_atomic(stem.with_suffix(".txt"), table)
@@ -116,11 +116,19 @@ def completion_table(records: Sequence[dict[str, Any]], term_names: Sequence[str
         numbers = [record[name] for name in (*term_names, "reward", "advantage")]
         tokens = f"{record['num_tokens']}{'' if record['finished'] else ' cut'}"
         table.add_row(
-            Text(f"{record['id']} #{record['sample']}"),
+            Text(_printable(f"{record['id']} #{record['sample']}")),
             *("-" if number is None else f"{number:.2f}" for number in numbers),
             Text(tokens + (" dropped" if record["dropped"] else "")),
-            Text(record["text"]),
+            Text(_printable(record["text"])),
         )
     buffer = io.StringIO()
     Console(file=buffer, width=140, color_system=None).print(table)
     return buffer.getvalue()
+
+
+def _printable(text: str) -> str:
+    """Control characters as the replacement character: a reply can't recolour a terminal."""
+    return "".join(
+        "\ufffd" if mark not in "\n\t" and unicodedata.category(mark) in ("Cc", "Cs") else mark
+        for mark in text
+    )

@@ -4,7 +4,7 @@ A frozen embedding under checkpointing, a wrapped tower or a detached merger mak
 well and learns nothing; this stops it at step one. Works under DDP and ZeRO, since it listens where
 gradients are accumulated.
 
-Example: trainer.add_callback(FirstStepGradients(model))
+Example: trainer.add_callback(FirstStepGradients(model))  # before training, after the freezing
 """
 
 import re
@@ -35,6 +35,7 @@ class FirstStepGradients(TrainerCallback):  # type: ignore[misc]
     def __init__(self, model: nn.Module) -> None:
         self.groups: dict[str, set[str]] = {}
         self.frozen: list[tuple[str, nn.Parameter]] = []
+        self.touched: list[str] = []
         self.reached: set[str] = set()
         self._hooks: list[Any] = []
         for name, parameter in model.named_parameters():
@@ -49,6 +50,16 @@ class FirstStepGradients(TrainerCallback):  # type: ignore[misc]
             self.reached.add(name)
 
         return note
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Look at the frozen weights while gradients are there; at the step's end none are."""
+        if self._hooks:
+            self.touched = [
+                name
+                for name, parameter in self.frozen
+                # Thawed counts too: sharded gradients are never seen on the parameter.
+                if parameter.grad is not None or parameter.requires_grad
+            ]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Check once, then stop listening.
@@ -66,6 +77,5 @@ class FirstStepGradients(TrainerCallback):  # type: ignore[misc]
             raise RuntimeError(
                 f"after the first step these trainable parts have no gradient: {', '.join(silent)}"
             )
-        touched = [name for name, parameter in self.frozen if parameter.grad is not None]
-        if touched:
-            raise RuntimeError(f"frozen weights received a gradient: {', '.join(touched[:5])}")
+        if self.touched:
+            raise RuntimeError(f"frozen weights received a gradient: {', '.join(self.touched[:5])}")

@@ -38,24 +38,27 @@ def main(argv: list[str] | None = None) -> int:
 
 def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defined]  # noqa: F821
     """Train one configured run; see `main`."""
-    from trl import GRPOConfig
-
-    from affect.model.loading import load_policy
-    from affect.model.policy import freeze_tower
     from rewards import RewardSet
-    from train.clips import ClipStore
-    from train.completion_log import CompletionLog
-    from train.gradient_check import FirstStepGradients
-    from train.grpo_trainer import VideoGrpoTrainer
-    from train.row_data import check_lengths, load_rows
     from train.run_start import open_run, say, train_to_the_end, trl_arguments
 
     reward = RewardSet.from_preset(
         run.reward.preset, weights=run.reward.weights, remove=run.reward.remove
     )
+    # Before the other imports: trackio, which TRL loads, asks at once where to write.
     folder = open_run(run, command)
     if folder is None:
         return 0
+
+    from trl import GRPOConfig
+
+    from affect.model.loading import load_policy
+    from affect.model.policy import freeze_tower
+    from train.clips import ClipStore
+    from train.completion_log import CompletionLog
+    from train.gradient_check import FirstStepGradients
+    from train.grpo_trainer import VideoGrpoTrainer
+    from train.row_data import check_lengths, load_rows
+
     # Before the model: under ZeRO-3 the arguments decide how it is loaded.
     args = trl_arguments(
         GRPOConfig,
@@ -85,7 +88,10 @@ def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defin
             folder.path / "completions", run.rollout.max_decoded_completions, args.report_to
         ),
     )
-    return train_to_the_end(trainer, run, folder, max_completion_tokens=args.max_completion_length)
+    cycle = args.steps_per_generation * args.num_iterations // args.gradient_accumulation_steps
+    return train_to_the_end(
+        trainer, run, folder, args.max_completion_length, steps_per_sampling=cycle
+    )
 
 
 def _without_dropped_warning(record: logging.LogRecord) -> bool:

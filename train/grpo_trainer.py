@@ -32,8 +32,10 @@ from affect.model.policy import (
 from train.clips import ClipStore
 from train.completion_log import CompletionLog
 from train.group_metrics import group_spread
+from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
 
-# Losses that average over sequences; the others already divide by the tokens that are kept.
+# Losses that average over sequences; bnpo averages over micro-batches, and the others already
+# divide by the tokens that are kept.
 _PER_SEQUENCE_LOSSES = ("grpo", "sapo", "dr_grpo", "luspo")
 
 
@@ -46,7 +48,8 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
         completion_log: receives each step's completions, or None.
 
     Raises:
-        ValueError: batch settings under which a group would be split over processes or steps.
+        ValueError: batch settings under which a group would be split over processes or steps, and
+            settings that would have no effect.
     """
 
     def __init__(
@@ -61,13 +64,16 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
         self.truncated = truncated
         self.completion_log = completion_log
         check_batch_layout(kwargs["args"])
+        check_num_rows(kwargs["args"], len(kwargs["train_dataset"]))
+        check_sampling(kwargs["args"], truncated)
         super().__init__(*args, **kwargs)
         if self.ref_model is not None:
             install_policy(self.ref_model)
         self._rows: list[dict[str, Any]] = []
         self._prompts: list[PromptInputs] = []
         self._clip_of_row: list[int] = []
-        self._clip_features: list[ClipFeatures] = []
+        # By mode: an evaluation within a sampling's cycle must not touch the training rows' clips.
+        self._clip_features: dict[str, list[ClipFeatures]] = {"train": [], "eval": []}
         self._active_clips: Tensor | None = None
         self._sampled: list[Completion] = []
         self._dropped: list[bool] = []
@@ -93,9 +99,8 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
         ).sum()
         output["kept"] = kept
         output["clip_index"] = torch.tensor(self._clip_of_row, device=device)
-        mode = "train" if self.model.training else "eval"
-        self._log_drops(mode, kept)
-        if self.completion_log is not None and mode == "train":
+        self._log_drops(kept)
+        if self.completion_log is not None and self._mode == "train":
             self.completion_log.write(
                 self.accelerator,
                 step=self.state.global_step + 1,
@@ -129,7 +134,7 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
                 seconds.extend(prompt.second_per_grid_ts)
         self._prompts = [by_id[row["id"]] for row in self._rows]
         self._clip_of_row = [clip_index[row["video"]] for row in self._rows]
-        self._clip_features = self._run_tower(patches, grids, seconds)
+        self._clip_features[self._mode] = self._run_tower(patches, grids, seconds)
         self._active_clips = torch.tensor(self._clip_of_row)
         return [prompt.input_ids.tolist() for prompt in self._prompts], None, {}
 
@@ -176,7 +181,7 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
             ]
             for first in firsts
         ]
-        features = [self._clip_features[self._clip_of_row[first]].features for first in firsts]
+        clips = [self._clip_features[self._mode][self._clip_of_row[first]] for first in firsts]
         with (
             unwrap_model_for_generation(
                 self.model_wrapped,
@@ -197,7 +202,7 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
                 top_k=self.top_k or 0,
                 top_p=self.top_p,
                 seeds=seeds,
-                features=features,
+                features=[clip.features for clip in clips],
             )
         self._sampled = [completion for group in groups for completion in group]
         banned = set(banned_token_ids(self.processing_class))
@@ -215,8 +220,7 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
     def _group_starts(self) -> list[int]:
         """Index of the first row of each group; rows of a group stand together."""
         ids = [row["id"] for row in self._rows]
-        in_training = self.model.training
-        size = self.num_generations if in_training else self.num_generations_eval
+        size = self._group_size
         starts = list(range(0, len(ids), size))
         if len(ids) % size or any(len(set(ids[s : s + size])) != 1 for s in starts):
             raise ValueError(
@@ -245,12 +249,13 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
         assert self._active_clips is not None and len(self._active_clips) == len(input_ids)
         batch_size = batch_size or len(input_ids)
         config = causal_model(self.model).config
+        features = self._clip_features[self._mode]
         all_log_probs: list[Tensor] = []
         all_entropies: list[Tensor] = []
         for start in range(0, len(input_ids), batch_size):
             rows = slice(start, start + batch_size)
             ids, mask = input_ids[rows], attention_mask[rows]
-            clips = [self._clip_features[index] for index in self._active_clips[rows].tolist()]
+            clips = [features[index] for index in self._active_clips[rows].tolist()]
             grids = torch.cat([clip.grid_thw for clip in clips])
             # Positions follow the tokens that are there: a masked completion keeps its own.
             present = mask.clone()
@@ -288,11 +293,10 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
             inputs, prompts, completions, completion_ids_list
         )
         self._rewards_per_func = rewards
-        mode = "train" if self.model.training else "eval"
-        size = self.num_generations if mode == "train" else self.num_generations_eval
-        spreads = group_spread(rewards, self.reward_weights.to(rewards.device), size)
+        weights = self.reward_weights.to(rewards.device)
+        spreads = group_spread(rewards, weights, self._group_size)
         for name, value in zip([*self.reward_func_names, "total"], spreads, strict=True):
-            self._metrics[mode][f"rewards/{name}/within_group_std"].append(value)
+            self._metrics[self._mode][f"rewards/{name}/within_group_std"].append(value)
         return rewards
 
     def _local(self, gathered: Tensor | None) -> list[list[float]]:
@@ -300,12 +304,21 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
         first = self.accelerator.process_index * len(self._rows)
         return [list(values) for values in gathered[first : first + len(self._rows)].tolist()]
 
-    def _log_drops(self, mode: str, kept: Tensor) -> None:
+    def _log_drops(self, kept: Tensor) -> None:
         cut = torch.tensor([not c.finished for c in self._sampled], device=kept.device)
         counts = torch.stack([(~kept).sum(), cut.sum()])
         num_dropped, num_truncated = self.accelerator.reduce(counts, "sum").tolist()
-        self._metrics[mode]["completions/num_dropped"].append(num_dropped)
-        self._metrics[mode]["completions/num_truncated"].append(num_truncated)
+        self._metrics[self._mode]["completions/num_dropped"].append(num_dropped)
+        self._metrics[self._mode]["completions/num_truncated"].append(num_truncated)
+
+    @property
+    def _mode(self) -> str:
+        return "train" if self.model.training else "eval"
+
+    @property
+    def _group_size(self) -> int:
+        size: int = self.num_generations if self._mode == "train" else self.num_generations_eval
+        return size
 
     # --- loss -----------------------------------------------------------------------------------
 
@@ -325,18 +338,28 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
         return inputs
 
     def _kept_scale(self, batches: Sequence[dict[str, Any]]) -> Tensor:
-        """All rows of one optimizer step, over those that count: turns a mean over all into one."""
-        counts = torch.stack(
-            [torch.tensor([len(batch["kept"]), int(batch["kept"].sum())]) for batch in batches]
-        ).sum(dim=0)
-        total, kept = self.accelerator.reduce(counts.to(self.accelerator.device), "sum").tolist()
-        return torch.tensor(total / max(kept, 1), device=self.accelerator.device)
+        """What turns TRL's mean over all of one optimizer step into one over what counts.
+
+        All rows over those that count; for bnpo, whose parts are means already, all micro-batches
+        over those that hold a row that counts; 1 for the losses that divide by kept tokens.
+        """
+        device = self.accelerator.device
+        kept = [batch["kept"] for batch in batches]
+        if self.loss_type in _PER_SEQUENCE_LOSSES:
+            counts = [sum(len(rows) for rows in kept), sum(int(rows.sum()) for rows in kept)]
+        elif self.loss_type == "bnpo":
+            counts = [len(kept), sum(bool(rows.any()) for rows in kept)]
+        else:
+            return torch.ones((), device=device)
+        counted = torch.tensor(counts, device=device)
+        num_all, num_kept = self.accelerator.reduce(counted, "sum").tolist()
+        return torch.tensor(num_all / max(num_kept, 1), device=device)
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
         """TRL's loss on one micro-batch, for the rows that count."""
         self._active_clips = inputs["clip_index"]
         loss: Tensor = super()._compute_loss(model, inputs)
-        return loss * inputs["kept_scale"] if self.loss_type in _PER_SEQUENCE_LOSSES else loss
+        return loss * inputs["kept_scale"]
 
 
 def completion_seed(seed: int, step: int, row_id: str, sample: int) -> int:
@@ -347,30 +370,3 @@ def completion_seed(seed: int, step: int, row_id: str, sample: int) -> int:
     """
     key = f"{seed}/{step}/{row_id}/{sample}".encode()
     return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
-
-
-def check_batch_layout(args: Any) -> None:
-    """Refuse settings under which a group or an optimizer step would be torn apart.
-
-    Raises:
-        ValueError: names the settings and what to change.
-    """
-    size = args.num_generations
-    if args.per_device_train_batch_size % size:
-        raise ValueError(
-            f"per_device_train_batch_size ({args.per_device_train_batch_size}) must be a multiple "
-            f"of num_generations ({size}), so that each process has whole groups; keep the "
-            "effective batch with gradient_accumulation_steps"
-        )
-    accumulation, cycle = args.gradient_accumulation_steps, args.steps_per_generation
-    if cycle % accumulation:
-        raise ValueError(
-            f"steps_per_generation ({cycle}) must be a multiple of gradient_accumulation_steps "
-            f"({accumulation}), so that an optimizer step's completions are sampled together"
-        )
-    updates = cycle * args.num_iterations // accumulation
-    if args.save_strategy == "steps" and int(args.save_steps) % updates:
-        raise ValueError(
-            f"save_steps ({args.save_steps}) must be a multiple of {updates}, the optimizer steps "
-            "per sampling: a checkpoint in between can't restore the sampled completions"
-        )

@@ -3,27 +3,26 @@
 Example: dataset = load_rows(run.data)  # columns id, video, video_duration, prompt, solution
 """
 
-import logging
 from typing import Any
 
 from datasets import Dataset
 from tqdm.auto import tqdm
 
-from affect.model.inputs import segment_messages
+from affect.model.inputs import segment_messages, strip_none_keys
 from affect.records import Row, read_rows, resolve_video
 from affect.video import FrameBudget, probe_video
 from train.sections import DataSection
-
-logger = logging.getLogger(__name__)
 
 
 def load_rows(data: DataSection) -> Dataset:
     """Read the rows; each gets TRL's `prompt` and keeps its target as `solution` (JSON text).
 
     Raises:
-        ValueError: a row that can't be read, has no target, or whose video is missing or outside
-            the root; the message names file and line, or the row.
+        ValueError: no such file, a row that can't be read, has no target, or whose video is missing
+            or outside the root; the message names file and line, or the row.
     """
+    if not data.rows.is_file():
+        raise ValueError(f"data.rows: there is no file {data.rows}")
     rows = read_rows(data.rows)
     if not rows:
         raise ValueError(f"{data.rows}: holds no rows")
@@ -60,10 +59,14 @@ def check_lengths(
     too_long: list[str] = []
     for row in tqdm(dataset, desc="check lengths", unit="row", leave=False):
         text = processor.apply_chat_template(
-            row["prompt"] if data.prompt == "row" else segment_messages(row["video_duration"]),
+            strip_none_keys(row["prompt"])
+            if data.prompt == "row"
+            else segment_messages(row["video_duration"]),
             tokenize=False,
             add_generation_prompt=True,
         )
+        # Without the video's one placeholder, in whose place its tokens will stand.
+        text = text.replace(processor.video_token, "")
         num_text = len(processor.tokenizer(text, add_special_tokens=False)["input_ids"])
         num_answer = len(processor.tokenizer(row["solution"])["input_ids"]) + 1
         num_video = _most_video_tokens(budget, row["video_duration"])

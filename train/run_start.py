@@ -18,11 +18,13 @@ from typing import Any
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
+from affect.atomic import write_text_atomic
 from affect.config import check_known, load_config, save_config
 from affect.run_folder import RunFolder
 from affect.trained_budget import BUDGET_FILE, ROW_PROMPT, SEGMENT_PROMPT, TrainedBudget
 from train.interrupt import StopOnInterrupt
 from train.progress import ReadableProgress
+from train.resume import load_weights_on_resume
 from train.sections import TrainRun
 
 INTERRUPTED_EXIT_CODE = 130
@@ -38,13 +40,15 @@ def say(text: str) -> None:
 def open_run(run: TrainRun, command: list[str]) -> RunFolder | None:
     """The run's folder with its config and environment written; None if the run is done.
 
+    A start that ended before its first logged step, say because rows were too long, claims nothing:
+    its settings may be mended in place.
+
     Raises:
         ValueError: the folder holds a run with another config; names the keys that differ.
     """
     folder = RunFolder(run.run_dir)
-    if folder.config.is_file():
-        before = load_config(type(run), folder.config)
-        changed = _differences(before.model_dump(mode="json"), run.model_dump(mode="json"))
+    if folder.config.is_file() and _has_trained(folder):
+        changed = _changed_keys(folder, run)
         if changed:
             raise ValueError(
                 f"{folder.path} holds a run with other settings ({', '.join(changed)}); choose "
@@ -63,6 +67,24 @@ def open_run(run: TrainRun, command: list[str]) -> RunFolder | None:
     return folder
 
 
+def _has_trained(folder: RunFolder) -> bool:
+    return folder.is_done or folder.metrics.is_file() or _last_checkpoint(folder) is not None
+
+
+def _last_checkpoint(folder: RunFolder) -> str | None:
+    return get_last_checkpoint(folder.checkpoints) if folder.checkpoints.is_dir() else None
+
+
+def _changed_keys(folder: RunFolder, run: TrainRun) -> list[str]:
+    try:
+        before = load_config(type(run), folder.config)
+    except ValueError as error:
+        raise ValueError(
+            f"{folder.path} holds a run of another kind or version; choose another run_dir\n{error}"
+        ) from error
+    return _differences(before.model_dump(mode="json"), run.model_dump(mode="json"))
+
+
 def _differences(before: Any, now: Any, prefix: str = "") -> list[str]:
     if isinstance(before, dict) and isinstance(now, dict):
         names: list[str] = []
@@ -76,7 +98,8 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
     """TRL's arguments from `run.trainer`, with what the run decides laid over them.
 
     Raises:
-        ValueError: a key that TRL's config does not have (with the nearest one), or a bad value.
+        ValueError: a key that TRL's config does not have (with the nearest one), a bad value, or
+            processes that don't know each other.
     """
     known = {field.name for field in dataclasses.fields(config_class) if field.init}
     check_known(run.trainer, known, "trainer")
@@ -95,9 +118,16 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
         **ours,
     }
     try:
-        return config_class(**settings)
+        args = config_class(**settings)
     except (TypeError, ValueError) as error:
         raise ValueError(f"trainer: {error}") from error
+    num_started = int(os.environ.get("WORLD_SIZE", "1"))
+    if args.world_size != num_started:
+        raise ValueError(
+            f"{num_started} processes were started, but each counts {args.world_size}, so each "
+            "would train alone on all rows; on the CPU set trainer.ddp_backend: gloo"
+        )
+    return args
 
 
 class MetricsFile(TrainerCallback):  # type: ignore[misc]
@@ -111,9 +141,11 @@ class MetricsFile(TrainerCallback):  # type: ignore[misc]
         """Drop lines of steps after the one this start resumes from."""
         if not state.is_world_process_zero or not self.path.is_file():
             return
-        lines = self.path.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if json.loads(line)["step"] <= state.global_step]
-        self.path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+        # A line without its end is what a killed process was writing.
+        whole = [line for line in lines if line.endswith("\n")]
+        kept = [line for line in whole if json.loads(line)["step"] <= state.global_step]
+        write_text_atomic(self.path, "".join(kept))
 
     def on_log(
         self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kw: Any
@@ -150,9 +182,17 @@ class SaveBudget(TrainerCallback):  # type: ignore[misc]
 
 
 def train_to_the_end(
-    trainer: Any, run: TrainRun, folder: RunFolder, max_completion_tokens: int
+    trainer: Any,
+    run: TrainRun,
+    folder: RunFolder,
+    max_completion_tokens: int,
+    steps_per_sampling: int = 1,
 ) -> int:
     """Train (from the last checkpoint if there is one), save the model, mark the run done.
+
+    Args:
+        max_completion_tokens: written into budget.json, for evaluation and serving.
+        steps_per_sampling: after a multiple of so many steps the user may stop the run.
 
     Returns:
         0, or 130 where the user stopped the run; then a checkpoint is there to go on from.
@@ -165,14 +205,15 @@ def train_to_the_end(
     main = trainer.accelerator.is_main_process
     if main:
         budget.write(folder.budget)
-    stop = StopOnInterrupt()
+    stop = StopOnInterrupt(steps_per_sampling)
     trainer.remove_callback(ProgressCallback)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(ReadableProgress())
     trainer.add_callback(MetricsFile(folder.metrics))
     trainer.add_callback(SaveBudget(budget))
     trainer.add_callback(stop)
-    checkpoint = get_last_checkpoint(folder.checkpoints) if folder.checkpoints.is_dir() else None
+    load_weights_on_resume(trainer)
+    checkpoint = _last_checkpoint(folder)
     if checkpoint is not None:
         say(f"resuming from {checkpoint}")
     with stop:

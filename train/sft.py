@@ -37,6 +37,13 @@ def main(argv: list[str] | None = None) -> int:
 
 def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-defined]  # noqa: F821
     """Train one configured run; see `main`."""
+    from train.run_start import open_run, say, train_to_the_end, trl_arguments
+
+    # Before the other imports: trackio, which TRL loads, asks at once where to write.
+    folder = open_run(run, command)
+    if folder is None:
+        return 0
+
     from trl import SFTConfig
 
     from affect.model.loading import load_policy
@@ -44,12 +51,8 @@ def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-define
     from train.clips import ClipStore
     from train.gradient_check import FirstStepGradients
     from train.row_data import check_lengths, load_rows
-    from train.run_start import open_run, say, train_to_the_end, trl_arguments
     from train.sft_trainer import VideoSftCollator, VideoSftTrainer
 
-    folder = open_run(run, command)
-    if folder is None:
-        return 0
     # Before the model: under ZeRO-3 the arguments decide how it is loaded.
     args = trl_arguments(
         SFTConfig,

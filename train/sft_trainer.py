@@ -1,8 +1,9 @@
 """TRL's SFT trainer on rows with a video: collator and loss.
 
-The loss is the mean over rows of each row's mean token loss, on answer tokens only. So one batch of
-four clips, four batches of one with accumulation, and the mean of four single losses are the same,
-and a long answer does not outweigh a short one.
+The loss is the mean over an optimizer step's rows of each row's mean token loss, on answer tokens
+only. So one batch of four clips, four batches of one with accumulation, four processes with one
+each, and the mean of four single losses are the same (a last step with fewer rows included), and a
+long answer does not outweigh a short one.
 
 Example: trainer = VideoSftTrainer(model=model, args=args, clips=store, train_dataset=dataset, ...)
 """
@@ -66,9 +67,19 @@ class VideoSftCollator:
 class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
     """SFT on videos; the collator brings the positions, so the model never makes its own."""
 
+    loss_is_scaled_for_ga = True  # by `compute_loss`, below
+
     def __init__(self, *args: Any, clips: ClipStore, **kwargs: Any) -> None:
         self.clips = clips
         super().__init__(*args, **kwargs)
+
+    def _get_num_items_in_batch(
+        self, batch_samples: list[dict[str, Any]], device: torch.device
+    ) -> Tensor:
+        """Rows of one optimizer step, in all its micro-batches and processes."""
+        num_rows = sum(len(batch["input_ids"]) for batch in batch_samples)
+        total: Tensor = self.accelerator.reduce(torch.tensor(num_rows, device=device), "sum")
+        return total
 
     def compute_loss(
         self,
@@ -77,14 +88,18 @@ class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Mean over rows of the mean negative log-likelihood of their answer tokens (nats)."""
+        """Mean over rows of the mean negative log-likelihood of their answer tokens (nats).
+
+        In training, this batch's share of the mean over `num_items_in_batch` rows.
+        """
         mode = "train" if self.model.training else "eval"
         outputs = model(**inputs, use_cache=False, fused_lm_head=True)
         num_tokens = outputs.label_mask.sum(dim=1)
-        loss = (-outputs.log_probs.sum(dim=1) / num_tokens.clamp(min=1)).mean()
-        if mode == "train" and num_items_in_batch is not None and self.model_accepts_loss_kwargs:
-            # Where the trainer leaves accumulation to the loss, it is a mean of batches here too.
-            loss = loss / self.current_gradient_accumulation_steps
+        row_losses = -outputs.log_probs.sum(dim=1) / num_tokens.clamp(min=1)
+        if num_items_in_batch is None:
+            loss = row_losses.mean()
+        else:  # Gradients are averaged over processes afterwards.
+            loss = row_losses.sum() * self.accelerator.num_processes / num_items_in_batch
         self._log_token_metrics(mode, outputs, inputs["attention_mask"])
         return (loss, outputs) if return_outputs else loss
 
@@ -101,5 +116,6 @@ class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
         self._metrics[mode]["entropy"].append(entropy / max(num_answer, 1))
         self._metrics[mode]["mean_token_accuracy"].append(correct / max(num_answer, 1))
         if mode == "train":
-            self._total_train_tokens += num_all
-        self._metrics[mode]["num_tokens"] = [self._total_train_tokens]
+            # In the state, as TRL's GRPO does, so that a resumed run counts on.
+            self.state.num_input_tokens_seen += int(num_all)
+        self._metrics[mode]["num_tokens"] = [self.state.num_input_tokens_seen]

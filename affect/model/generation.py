@@ -11,6 +11,7 @@ Example:
     )
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,14 +74,16 @@ def generate(
     """
     _check_settings(prompts, num_samples, max_new_tokens, temperature, top_k, top_p, seeds)
     inner = causal_model(model)
-    was_training = inner.training
+    # Of each module: a part may be in another mode than the whole, such as a frozen tower.
+    training = [module for module in inner.modules() if module.training]
     inner.eval()
     try:
         return _Decoder(
             inner, processor, num_samples, max_new_tokens, temperature, top_k, top_p
         ).run(prompts, seeds, features)
     finally:
-        inner.train(was_training)
+        for module in training:
+            module.training = True
 
 
 class _Decoder:
@@ -282,10 +285,10 @@ def _check_settings(
         raise ValueError("no prompts to answer")
     if num_samples < 1 or max_new_tokens < 1:
         raise ValueError("num_samples and max_new_tokens must be at least 1")
-    if temperature < 0 or top_k < 0 or not 0 < top_p <= 1:
+    if not 0 <= temperature < math.inf or top_k < 0 or not 0 < top_p <= 1:
         raise ValueError(
-            f"temperature ({temperature}) and top_k ({top_k}) must not be negative, and top_p "
-            f"({top_p}) lies in (0, 1]"
+            f"temperature ({temperature}) must be finite and, like top_k ({top_k}), not negative, "
+            f"and top_p ({top_p}) lies in (0, 1]"
         )
     if temperature > 0 and (
         seeds is None

@@ -79,19 +79,27 @@ def encode_prompt(
         name: the row's id, for errors.
 
     Raises:
-        ValueError: the prompt has another number of video places than there are videos. A row
-            whose video gets lost on the way must stop the run, not train on text alone.
+        ValueError: the prompt has another number of video parts than there are videos, or its
+            text holds a vision token. A row whose video gets lost on the way must stop the run,
+            not train on text alone.
     """
-    text = processor.apply_chat_template(
-        strip_none_keys(messages), tokenize=False, add_generation_prompt=True
-    )
+    clean = strip_none_keys(messages)
+    text = processor.apply_chat_template(clean, tokenize=False, add_generation_prompt=True)
     token = processor.video_token
     num_places = text.count(token)
+    num_parts = sum(
+        part.get("type") == "video"
+        for message in clean
+        if not isinstance(message["content"], str)
+        for part in message["content"]
+    )
     where = f"row {name}: " if name else ""
-    if num_places != len(videos):
+    # Both are counted: a text that holds the token itself would pass for a place.
+    if not len(videos) == num_places == num_parts:
         raise ValueError(
-            f"{where}the prompt has {num_places} places for a video ({token}) and {len(videos)} "
-            "videos were given; each video needs one content part of type 'video'"
+            f"{where}the prompt has {num_places} places for a video ({token}) and {num_parts} "
+            f"content parts of type 'video', and {len(videos)} videos were given; each video needs "
+            "one part, and no text may hold the token"
         )
     if processor.image_token in text:
         raise ValueError(f"{where}still images in a prompt are not supported, only videos")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoProcessor, Qwen2_5_VLForConditionalGeneration
 
 from affect.model.policy import install_policy
@@ -20,6 +21,7 @@ def load_processor(path: str | Path) -> Any:
     Raises:
         ValueError: the folder is not a checkpoint with a Qwen2.5-VL processor.
     """
+    _refuse_missing(path)
     try:
         processor = AutoProcessor.from_pretrained(str(path), trust_remote_code=False)
     except OSError as error:
@@ -49,29 +51,63 @@ def load_policy(
         attention: transformers' attention implementation.
 
     Raises:
-        ValueError: another architecture, weights that are not safetensors, or an unknown dtype.
+        ValueError: another architecture, weights that are not safetensors, broken or not all
+            there, a processor of another model, or an unknown dtype.
     """
     if dtype not in DTYPES:
         raise ValueError(f"unknown dtype {dtype!r}; choose one of {', '.join(DTYPES)}")
+    _refuse_missing(path)
     folder = Path(path)
     if folder.is_dir() and not any(folder.glob("*.safetensors")):
         raise ValueError(f"{path}: holds no *.safetensors file; only safetensors are loaded")
-    if not folder.exists() and str(path).count("/") != 1:
-        raise ValueError(f"{path}: no such folder")
     try:
         config = AutoConfig.from_pretrained(str(path), trust_remote_code=False)
-        if config.model_type != "qwen2_5_vl":
-            raise ValueError(f"{path}: a {config.model_type} model, where a qwen2_5_vl is needed")
-        model = Qwen2_5_VLForConditionalGeneration.from_pretrained(
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: no config.json of a known model: {error}") from error
+    if config.model_type != "qwen2_5_vl":
+        raise ValueError(f"{path}: a {config.model_type} model, where a qwen2_5_vl is needed")
+    try:
+        model, report = Qwen2_5_VLForConditionalGeneration.from_pretrained(
             str(path),
             dtype=DTYPES[dtype],
             use_safetensors=True,
             trust_remote_code=False,
             attn_implementation=attention,
+            output_loading_info=True,
         )
-    except OSError as error:
+    except (OSError, SafetensorError, RuntimeError) as error:
+        # RuntimeError: tensors of another size than the config says.
         raise ValueError(f"{path}: the model could not be loaded: {error}") from error
+    if report["missing_keys"]:
+        # transformers would go on with random weights in their place.
+        missing = sorted(report["missing_keys"])
+        raise ValueError(
+            f"{path}: {len(missing)} weights are missing, {missing[0]} is the first; the "
+            "checkpoint is not whole"
+        )
+    processor = load_processor(path)
+    _refuse_other_tokens(path, model, processor)
     install_policy(model)
     if device is not None:
-        model.to(device)  # type: ignore[arg-type]
-    return model, load_processor(path)
+        model.to(device)
+    return model, processor
+
+
+def _refuse_missing(path: str | Path) -> None:
+    folder = Path(path)
+    # "owner/name" may be on a hub. Where "owner" is a folder here, it is a path with a mistake in
+    # it, and half a minute of tries to reach a hub would end in an error about the network.
+    if not folder.exists() and (str(path).count("/") != 1 or folder.parent.is_dir()):
+        raise ValueError(f"{path}: no such folder")
+
+
+def _refuse_other_tokens(path: str | Path, model: Any, processor: Any) -> None:
+    """Without its files a tokenizer loads all the same, with an empty vocabulary."""
+    token, expected = processor.video_token, model.config.video_token_id
+    found = processor.tokenizer.get_vocab().get(token)
+    if found != expected:
+        raise ValueError(
+            f"{path}: the model's id of {token} is {expected}, the tokenizer's "
+            f"{'missing' if found is None else found}; the tokenizer's files are missing or are "
+            "another model's"
+        )

@@ -14,11 +14,12 @@ Example:
 """
 
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import Qwen2_5_VLForConditionalGeneration
+from transformers import GenerationMixin, Qwen2_5_VLForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLModel
 from transformers.vision_utils import get_vision_window_index
@@ -68,7 +69,7 @@ class PolicyBackbone(Qwen2_5_VLModel):
         attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor]:
-        """Our positions, for callers (such as `generate`) that ask the model for them."""
+        """Our positions, for callers that ask the model for them."""
         return model_positions(
             self.config,
             input_ids,
@@ -127,6 +128,30 @@ def model_positions(
     )
 
 
+def _prepare_position_ids_for_generation(
+    inner: Any, inputs_tensor: Tensor, model_kwargs: dict[str, Any]
+) -> Tensor:
+    """Positions for transformers' own `generate`: text positions over ours, (4, B, L).
+
+    The class's method asks for a video's positions only if `mm_token_type_ids` were passed, and
+    counts straight through the video otherwise; it also leaves `rope_deltas` on the model.
+    """
+    text = GenerationMixin._prepare_position_ids_for_generation(inner, inputs_tensor, model_kwargs)
+    input_ids = model_kwargs.get("input_ids")
+    if input_ids is None or input_ids.shape[1] == 0:  # the prompt came as the main input
+        input_ids = inputs_tensor
+    ours = inner.model.compute_3d_position_ids(
+        input_ids=None if input_ids.is_floating_point() else input_ids,
+        image_grid_thw=model_kwargs.get("image_grid_thw"),
+        video_grid_thw=model_kwargs.get("video_grid_thw"),
+        inputs_embeds=None,
+        attention_mask=model_kwargs.get("attention_mask"),
+        past_key_values=model_kwargs.get("past_key_values"),
+        second_per_grid_ts=model_kwargs.get("second_per_grid_ts"),
+    )
+    return torch.cat([text[None].expand(1, *ours.shape[1:]), ours])
+
+
 def install_policy(model: Any) -> Any:
     """Give a loaded Qwen2.5-VL (plain, or inside PEFT, DDP or DeepSpeed) our behaviour, in place.
 
@@ -146,6 +171,10 @@ def install_policy(model: Any) -> Any:
         )
     backbone.__class__ = PolicyBackbone
     backbone.rope_deltas = None
+    # On the instance: a class of our own would change the `architectures` that a save writes.
+    inner._prepare_position_ids_for_generation = MethodType(
+        _prepare_position_ids_for_generation, inner
+    )
     return model
 
 

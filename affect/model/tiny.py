@@ -28,6 +28,8 @@ from transformers import (
     Qwen2VLVideoProcessor,
 )
 
+from affect.jsonl import read_jsonl
+
 # The order and the role of Qwen2.5-VL's special tokens; their ids follow from the vocabulary here.
 SPECIAL_TOKENS = (
     "<|endoftext|>",
@@ -159,7 +161,13 @@ def tiny_model(
 
 
 def save_tiny(folder: Path, texts: Iterable[str], *, seed: int = 0, **sizes: Any) -> None:
-    """Write a tiny base model and its processor to `folder`, whole or not at all."""
+    """Write a tiny base model and its processor to `folder`, whole or not at all.
+
+    Raises:
+        ValueError: `folder` holds other things than a checkpoint, which would be lost.
+    """
+    if folder.exists() and not (folder / "config.json").is_file() and any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty and holds no checkpoint; choose another folder")
     vocabulary_size = sizes.pop("vocabulary_size", 1024)
     processor = tiny_processor(texts, vocabulary_size)
     partial = folder.with_name(folder.name + ".partial")
@@ -172,14 +180,20 @@ def save_tiny(folder: Path, texts: Iterable[str], *, seed: int = 0, **sizes: Any
 
 
 def row_texts(path: Path) -> Iterator[str]:
-    """Every text of a file of rows, prompts and answers, to learn a vocabulary from."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        for turn in row.get("conversations") or row["messages"]:
+    """Every text of a file of rows, prompts and answers, to learn a vocabulary from.
+
+    Raises:
+        ValueError: a line that is no JSON object, or a row without a conversation.
+    """
+    for row in read_jsonl(path):
+        turns = row.get("conversations") or row.get("messages")
+        if not turns:
+            raise ValueError(f"{path}: row {row.get('id')} has no conversations and no messages")
+        for turn in turns:
             text = turn.get("value", turn.get("content"))
             if isinstance(text, str):
                 yield text
-        if "solution" in row:
+        if row.get("solution") is not None:
             yield row["solution"]
 
 
@@ -202,14 +216,17 @@ def main(argv: list[str] | None = None) -> int:
     if (arguments.out / "config.json").is_file():
         sys.stdout.write(f"{arguments.out} is there already\n")
         return 0
-    save_tiny(
-        arguments.out,
-        row_texts(arguments.rows),
-        seed=arguments.seed,
-        vocabulary_size=arguments.vocabulary_size,
-        hidden_size=arguments.hidden_size,
-        num_layers=arguments.num_layers,
-    )
+    try:
+        save_tiny(
+            arguments.out,
+            row_texts(arguments.rows),
+            seed=arguments.seed,
+            vocabulary_size=arguments.vocabulary_size,
+            hidden_size=arguments.hidden_size,
+            num_layers=arguments.num_layers,
+        )
+    except ValueError as error:
+        parser.error(str(error))
     sys.stdout.write(f"wrote a tiny random Qwen2.5-VL to {arguments.out}\n")
     return 0
 

@@ -1,0 +1,332 @@
+"""A real trainer on a tiny policy, with everything that passes through it written down.
+
+Example:
+    trainer = build_trainer(tmp_path, rows("ab"), num_generations=2)
+    trainer.train()
+    trainer.micro_batches[0].loss, trainer.samplings[0].output["advantages"], trainer.gradients[0]
+"""
+
+import copy
+import functools
+import gc
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from datasets import Dataset
+from torch import Tensor
+from transformers import TrainerCallback
+from trl import GRPOConfig
+
+import train.grpo_trainer
+from affect.model.generation import Completion, generate
+from affect.model.loading import load_policy
+from affect.model.policy import freeze_tower
+from affect.model.tiny import tiny_model
+from affect.video import FrameBudget, SampledVideo
+from rewards import RewardSet
+from tests.tiny import ANSWER, shared_processor, synthetic_clip
+from train.clips import ClipStore
+from train.grpo_trainer import VideoGrpoTrainer
+from train.sections import DataSection
+
+DURATION_SECONDS = 8.0
+_FOLDER = tempfile.TemporaryDirectory(prefix="tiny_policy_")
+
+
+@functools.cache
+def checkpoint() -> Path:
+    """A tiny policy on disk, so that the reference policy is loaded as in a real run."""
+    folder = Path(_FOLDER.name) / "checkpoint"
+    tiny_model(
+        shared_processor(), seed=3, hidden_size=64, num_layers=2, tower_size=64
+    ).save_pretrained(folder)
+    shared_processor().save_pretrained(folder)
+    # accelerate collects garbage whenever training starts; without the modules' million objects
+    # that takes nothing instead of .3 s.
+    gc.freeze()
+    return folder
+
+
+def fresh_policy(weights: Mapping[str, Tensor] | None = None) -> Any:
+    """The checkpoint's policy, untouched by TRL, or with other weights; the tower is frozen."""
+    model, _ = load_policy(checkpoint())
+    freeze_tower(model)
+    if weights is not None:
+        model.load_state_dict(weights)
+    return model.eval()
+
+
+def perturb(model: Any) -> None:
+    """Move a policy away from its checkpoint, so that it differs from the reference."""
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.requires_grad:
+                weight += 0.02 * torch.randn(weight.shape, generator=generator)
+
+
+class SyntheticClipStore(ClipStore):
+    """A clip store whose clips are drawn in memory, by the row's `video`."""
+
+    def __init__(self, clips: Mapping[str, SampledVideo]) -> None:
+        data = DataSection(rows=Path("none"), video_root=Path("none"), prompt="row")
+        super().__init__(shared_processor(), data, FrameBudget())
+        self.clips = dict(clips)
+
+    def video(self, row: Mapping[str, Any]) -> SampledVideo:
+        """The drawn clip of this name."""
+        return self.clips[row["video"]]
+
+
+def row(name: str, *, video: str | None = None, text: str | None = None) -> dict[str, Any]:
+    """A row whose prompt names it; the keys of its parts differ, so that Arrow fills in None."""
+    video = video or f"clip_{name}"
+    return {
+        "id": name,
+        "video": video,
+        "video_duration": DURATION_SECONDS,
+        "prompt": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "video", "video": video},
+                    {"type": "text", "text": text or f"Describe {name * 3}."},
+                ],
+            }
+        ],
+        "solution": ANSWER,
+    }
+
+
+def rows(names: Sequence[str]) -> list[dict[str, Any]]:
+    """One row per name, each with a clip of its own."""
+    return [row(name) for name in names]
+
+
+def clips(given: Sequence[Mapping[str, Any]], first_seed: int = 0) -> dict[str, SampledVideo]:
+    """A clip per distinct video of the rows; they differ in frames, length and size."""
+    names = sorted({str(one["video"]) for one in given})
+    return {
+        name: synthetic_clip(
+            first_seed + index,
+            num_frames=(8, 4, 7)[index % 3],
+            width=(56, 84)[index % 2],
+            duration_seconds=DURATION_SECONDS,
+        )
+        for index, name in enumerate(names)
+    }
+
+
+class ScriptedReward:
+    """A reward function that returns the given values, by row id and sample."""
+
+    def __init__(self, name: str, values: Mapping[str, Sequence[float | None]]) -> None:
+        self.__name__ = name
+        self.values = values
+
+    def __call__(self, completions: Any, **columns: Any) -> list[float | None]:
+        """None for dropped completions, as the project's own terms."""
+        seen: dict[str, int] = {}
+        rewards: list[float | None] = []
+        for name, dropped in zip(columns["id"], columns["dropped"], strict=True):
+            sample = seen.get(name, 0)
+            seen[name] = sample + 1
+            rewards.append(None if dropped else self.values[name][sample])
+        return rewards
+
+
+def gradients(model: Any) -> dict[str, Tensor]:
+    """A copy of every trainable weight's gradient, zeros where there is none."""
+    return {
+        name: torch.zeros_like(weight) if weight.grad is None else weight.grad.clone()
+        for name, weight in model.named_parameters()
+        if weight.requires_grad
+    }
+
+
+def completion(text: str = "", *, finished: bool = True, extra: Sequence[int] = ()) -> Completion:
+    """A hand-made completion: the text's tokens, `extra` ones, and the end token if finished."""
+    tokenizer = shared_processor().tokenizer
+    ids = [*tokenizer(text, add_special_tokens=False)["input_ids"], *extra]
+    if finished:
+        ids.append(tokenizer.eos_token_id)
+    shown = tokenizer.decode(ids, skip_special_tokens=True)
+    return Completion(token_ids=ids, text=shown, finished=finished, log_probs=[])
+
+
+def script_completions(
+    monkeypatch: pytest.MonkeyPatch, scripted: Mapping[str, Mapping[int, Completion]]
+) -> None:
+    """Let the trainer's sampler return these, by row id and sample; the others are sampled."""
+
+    def scripted_generate(model: Any, processor: Any, prompts: Any, **settings: Any) -> Any:
+        if all(len(scripted.get(one.name, ())) == settings["num_samples"] for one in prompts):
+            settings["max_new_tokens"] = 1  # enough to see that prompts and features fit
+        groups = generate(model, processor, prompts, **settings)
+        return [
+            [scripted.get(prompt.name, {}).get(index, one) for index, one in enumerate(group)]
+            for prompt, group in zip(prompts, groups, strict=True)
+        ]
+
+    monkeypatch.setattr(train.grpo_trainer, "generate", scripted_generate)
+
+
+@dataclass
+class Sampling:
+    """One generation batch: its rows in order, and what was made of them."""
+
+    rows: list[dict[str, Any]]
+    completions: list[Completion]
+    dropped: list[bool]
+    output: dict[str, Any]
+    weights: dict[str, Tensor]
+
+
+@dataclass
+class MicroBatch:
+    """One call of the loss; `row_index` are places in the generation batch."""
+
+    inputs: dict[str, Any]
+    loss: float
+    row_index: list[int]
+    weights: dict[str, Tensor]
+
+
+@dataclass
+class LogProbPass:
+    """One pass over completions: "old", "reference" or "policy"."""
+
+    name: str
+    log_probs: Tensor
+
+
+@dataclass
+class Records:
+    """What a `RecordingTrainer` saw, in order."""
+
+    samplings: list[Sampling] = field(default_factory=list)
+    micro_batches: list[MicroBatch] = field(default_factory=list)
+    passes: list[LogProbPass] = field(default_factory=list)
+    gradients: list[dict[str, Tensor]] = field(default_factory=list)
+    logs: list[dict[str, Any]] = field(default_factory=list)
+
+
+class RecordingTrainer(VideoGrpoTrainer):
+    """The trainer, keeping copies of what went through it; it changes nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.records = Records()
+        super().__init__(*args, **kwargs)
+        self.add_callback(_Recorder(self.records))
+
+    def weights(self) -> dict[str, Tensor]:
+        """A copy of the policy's weights now."""
+        return copy.deepcopy(self.model.state_dict())
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        weights = self.weights()
+        output = super()._generate_and_score_completions(inputs)
+        # Survives TRL's shuffle and split, and tells which row a micro-batch's line came from.
+        output["row_index"] = torch.arange(len(inputs))
+        self.records.samplings.append(
+            Sampling(self._rows, self._sampled, self._dropped, dict(output), weights)
+        )
+        return output
+
+    def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
+        result = super()._get_per_token_logps_and_entropies(model, *args, **kwargs)
+        name = "policy" if torch.is_grad_enabled() else "old"
+        if model is self.ref_model:
+            name = "reference"
+        self.records.passes.append(LogProbPass(name, result[0].detach().clone()))
+        return result
+
+    def _compute_loss(self, model: Any, inputs: Any) -> Any:
+        weights = self.weights()
+        loss = super()._compute_loss(model, inputs)
+        self.records.micro_batches.append(
+            MicroBatch(dict(inputs), float(loss.detach()), inputs["row_index"].tolist(), weights)
+        )
+        return loss
+
+
+class _Recorder(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, records: Records) -> None:
+        self.records = records
+
+    def on_pre_optimizer_step(self, *args: Any, model: Any, **kwargs: Any) -> None:
+        self.records.gradients.append(gradients(model))
+
+    def on_log(self, *args: Any, logs: dict[str, Any], **kwargs: Any) -> None:
+        self.records.logs.append(dict(logs))
+
+
+def build_trainer(
+    folder: Path,
+    given: Sequence[Mapping[str, Any]],
+    *,
+    store: ClipStore | None = None,
+    rewards: Sequence[Callable[..., Any]] | None = None,
+    weights: Sequence[float] | None = None,
+    truncated: str = "keep",
+    completion_log: Any = None,
+    eval_rows: Sequence[Mapping[str, Any]] | None = None,
+    attach: Callable[[Any], None] | None = None,
+    **overrides: Any,
+) -> RecordingTrainer:
+    """A trainer on the tiny checkpoint; one step takes all rows unless `overrides` say else.
+
+    Args:
+        attach: called with the policy before the trainer gets it, to place hooks.
+        overrides: fields of GRPOConfig.
+    """
+    reward_set = RewardSet.from_preset("paper")
+    size = overrides.get("num_generations", 2)
+    settings: dict[str, Any] = {
+        "output_dir": str(folder),
+        "use_cpu": True,
+        "bf16": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "logging_steps": 1,
+        "save_strategy": "no",
+        "remove_unused_columns": False,
+        "seed": 5,
+        "max_steps": 1,
+        "learning_rate": 1e-3,
+        "lr_scheduler_type": "constant",
+        "max_grad_norm": 0.0,
+        "gradient_checkpointing": False,
+        "num_generations": size,
+        "per_device_train_batch_size": size * len(given),
+        "gradient_accumulation_steps": 1,
+        "max_completion_length": 5,
+        "temperature": 0.8,
+        "top_k": 0,
+        "top_p": 1.0,
+        "beta": 0.04,
+        "loss_type": "grpo",
+        "scale_rewards": "group",
+        "reward_weights": list(weights or (reward_set.weights if rewards is None else [1.0])),
+        "mask_truncated_completions": truncated == "trl",
+        **overrides,
+    }
+    model = fresh_policy()
+    if attach is not None:
+        attach(model)
+    return RecordingTrainer(
+        model=model,
+        reward_funcs=reward_set.trl_functions() if rewards is None else list(rewards),
+        args=GRPOConfig(**settings),
+        train_dataset=Dataset.from_list([dict(one) for one in given]),
+        eval_dataset=None if eval_rows is None else Dataset.from_list([dict(r) for r in eval_rows]),
+        processing_class=shared_processor(),
+        clips=store or SyntheticClipStore(clips(given)),
+        truncated=truncated,
+        completion_log=completion_log,
+    )

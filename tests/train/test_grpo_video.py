@@ -1,0 +1,423 @@
+"""The video reaches generation and every log-prob pass, at the same positions, once per clip."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLModel
+
+from affect.video import FrameBudget
+from data_prep.rendered.world import render_world
+from tests.tiny import shared_processor
+from tests.train.grpo_fixtures import (
+    RecordingTrainer,
+    Sampling,
+    SyntheticClipStore,
+    build_trainer,
+    clips,
+    completion,
+    fresh_policy,
+    row,
+    rows,
+    script_completions,
+)
+from tests.train.slow_grpo import plain_log_probs, row_positions
+from train.clips import ClipStore
+from train.row_data import load_rows
+from train.sections import DataSection
+
+# Two updates per sampling, so that TRL asks for old log-probs.
+OFF_POLICY = {
+    "num_generations": 2,
+    "per_device_train_batch_size": 2,
+    "gradient_accumulation_steps": 1,
+    "steps_per_generation": 2,
+    "learning_rate": 0.0,
+    "max_steps": 2,
+}
+REPLIES = {
+    "a": {0: completion("Joy and Fear"), 1: completion("a bright ball", finished=False)},
+    "b": {0: completion("Fear"), 1: completion("a dark shape rushes in")},
+}
+
+
+class ForwardLog:
+    """What the backbone of a model was given, call by call."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self.prefill_logits: list[Tensor] = []
+
+    def attach(self, model: Any) -> None:
+        model.model.register_forward_pre_hook(self._note, with_kwargs=True)
+        model.lm_head.register_forward_hook(self._note_logits)
+
+    def _note(self, module: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        self.calls.append(kwargs)
+
+    def _note_logits(self, module: Any, args: Any, output: Tensor) -> None:
+        # The fused head reads the weight and does not pass here: this is generation.
+        self.prefill_logits.append(output.detach().clone())
+
+    def with_video(self) -> list[dict[str, Any]]:
+        return [call for call in self.calls if call.get("pixel_values_videos") is not None]
+
+
+def by_row(sampling: Sampling, name: str) -> list[int]:
+    return [index for index, one in enumerate(sampling.rows) if one["id"] == name]
+
+
+def in_row_order(trainer: RecordingTrainer) -> Tensor:
+    """(B*G, C) policy log-probs of the first sampling's micro-batches, unshuffled."""
+    policy = [one.log_probs for one in trainer.records.passes if one.name == "policy"]
+    order = [index for batch in trainer.records.micro_batches for index in batch.row_index]
+    stacked = torch.cat(policy)
+    result = torch.full_like(stacked, torch.nan)
+    result[order] = stacked
+    return result
+
+
+def run_off_policy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, store: SyntheticClipStore
+) -> tuple[RecordingTrainer, ForwardLog]:
+    script_completions(monkeypatch, REPLIES)
+    log = ForwardLog()
+    # The micro-batches are shuffled with torch's generator: let both rows be in each of the two.
+    trainer = build_trainer(folder, rows("ab"), store=store, attach=log.attach, **OFF_POLICY)
+    trainer.train()
+    return trainer, log
+
+
+def test_changed_frames_change_generation_old_reference_and_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = clips(rows("ab"))
+    redrawn = {**drawn, "clip_b": clips(rows("ab"), first_seed=50)["clip_b"]}
+    assert redrawn["clip_b"].frames.shape == drawn["clip_b"].frames.shape
+    first, log = run_off_policy(tmp_path, monkeypatch, SyntheticClipStore(drawn))
+    second, second_log = run_off_policy(tmp_path, monkeypatch, SyntheticClipStore(redrawn))
+    sampling = first.records.samplings[0]
+    assert [one["id"] for one in sampling.rows] == [
+        one["id"] for one in second.records.samplings[0].rows
+    ]
+    same, changed = by_row(sampling, "a"), by_row(sampling, "b")
+
+    before, after = log.prefill_logits[0][:, -1], second_log.prefill_logits[0][:, -1]
+    places = {sampling.rows[0]["id"]: 0, sampling.rows[2]["id"]: 1}  # one prompt of each group
+    assert torch.equal(before[places["a"]], after[places["a"]])
+    assert (before[places["b"]] - after[places["b"]]).abs().max() > 1e-2
+
+    pairs = {
+        name: (
+            first.records.samplings[0].output[f"{name}_per_token_logps"],
+            second.records.samplings[0].output[f"{name}_per_token_logps"],
+        )
+        for name in ("old", "ref")
+    }
+    pairs["policy"] = (in_row_order(first), in_row_order(second))
+    for name, (before, after) in pairs.items():
+        assert torch.allclose(before[same], after[same], atol=1e-6), name
+        real = sampling.output["completion_mask"][changed].bool()
+        assert ((before - after)[changed][real].abs() > 1e-6).all(), name
+
+
+def test_every_pass_sees_the_features_and_positions_of_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SyntheticClipStore(clips(rows("ab")))
+    script_completions(monkeypatch, REPLIES)
+    policy_log, reference_log = ForwardLog(), ForwardLog()
+    trainer = build_trainer(
+        tmp_path, rows("ab"), store=store, attach=policy_log.attach, **OFF_POLICY
+    )
+    reference_log.attach(trainer.ref_model)
+    trainer.train()
+    assert len(trainer.records.samplings) == 1
+    names = [one.name for one in trainer.records.passes]
+    assert names == ["old", "reference", "policy", "policy"]  # old and reference in chunks of 2
+    # One prefill of both prompts, two chunks of old, two micro-batches; two chunks of reference.
+    assert [len(call["input_ids"]) for call in policy_log.with_video()] == [2, 2, 2, 2, 2]
+    assert [len(call["input_ids"]) for call in reference_log.with_video()] == [2, 2]
+
+    policy = fresh_policy()
+    video_token = policy.config.video_token_id
+    prompts = {}
+    for name in "ab":
+        prompt = store.prompt(row(name))
+        prompts[tuple(prompt.input_ids.tolist())] = prompt
+    num_checked = 0
+    for call in [*policy_log.with_video(), *reference_log.with_video()]:
+        features = call["pixel_values_videos"]
+        sizes = [int(grid.prod()) for grid in call["video_grid_thw"]]
+        assert features.shape == (sum(sizes), policy.config.vision_config.hidden_size)
+        pieces = torch.split(features, sizes)
+        pad = shared_processor().tokenizer.pad_token_id
+        for ids, mask, positions, piece in zip(
+            call["input_ids"],
+            call["attention_mask"],
+            call["position_ids"].transpose(0, 1),
+            pieces,
+            strict=True,
+        ):
+            present = mask.bool()
+            tokens = ids[present].tolist()
+            prompt = next(p for key, p in prompts.items() if tuple(tokens[: len(key)]) == key)
+            expected = row_positions(policy.config, prompt, tokens[prompt.num_tokens :])
+            assert torch.equal(positions[:, present], expected)
+            assert int((ids == video_token).sum()) * 4 == len(piece)
+            assert torch.allclose(piece, tower_of(policy, prompt), atol=1e-5)
+            assert (ids[~present] == pad).all()
+            num_checked += 1
+    assert num_checked == 14
+
+
+def tower_of(policy: Any, prompt: Any) -> Tensor:
+    """Tower features of one clip alone, caught where the model hands them to its merger."""
+    caught: list[Tensor] = []
+    handle = policy.model.visual.merger.register_forward_pre_hook(
+        lambda module, args: caught.append(args[0])
+    )
+    with torch.no_grad():
+        policy.model.get_video_features(prompt.pixel_values_videos, prompt.video_grid_thw)
+    handle.remove()
+    return caught[-1]  # the tower itself runs the merger before, on windows
+
+
+@pytest.mark.parametrize("layout", ["one step", "two micro-batches", "two updates"])
+def test_each_row_gets_its_own_clip_after_shuffle_and_split(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = "abcd"
+    same_prompt = [row(name, text="Describe.") for name in names]
+    reply = {0: completion("Joy and Fear"), 1: completion("Fear", finished=False)}
+    script_completions(monkeypatch, dict.fromkeys(names, reply))
+    store = SyntheticClipStore(clips(same_prompt))
+    settings = {
+        "one step": {},
+        "two micro-batches": {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2},
+        "two updates": {
+            "per_device_train_batch_size": 4,
+            "steps_per_generation": 2,
+            "max_steps": 2,
+        },
+    }[layout]
+    trainer = build_trainer(tmp_path, same_prompt, store=store, learning_rate=0.0, **settings)
+    trainer.train()
+    found = in_row_order(trainer)
+    order = [index for one in trainer.records.micro_batches for index in one.row_index]
+    assert sorted(order) == list(range(8)) and order != list(range(8))
+
+    policy = fresh_policy()
+    sampling = trainer.records.samplings[0]
+    results: dict[str, Tensor] = {}
+    for index, (one, sampled) in enumerate(zip(sampling.rows, sampling.completions, strict=True)):
+        with torch.no_grad():
+            expected = plain_log_probs(policy, store.prompt(one), sampled.token_ids, 0.8)
+        assert torch.allclose(found[index, : len(expected)], expected, atol=1e-5)
+        assert not found[index, len(expected) :].any()
+        results.setdefault(one["video"], expected)
+    # The same words about another clip have another probability, so a swap would have shown.
+    values = torch.stack(list(results.values()))
+    assert torch.pdist(values).min() > 1e-3
+
+
+def test_swapped_clips_swap_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = [row(name, text="Describe.") for name in "ab"]
+    reply = {0: completion("Joy and Fear"), 1: completion("a dark shape")}
+    script_completions(monkeypatch, {"a": reply, "b": reply})
+    drawn = clips(pair)
+    swapped = {"clip_a": drawn["clip_b"], "clip_b": drawn["clip_a"]}
+    results = []
+    for given in (drawn, swapped):
+        trainer = build_trainer(tmp_path, pair, store=SyntheticClipStore(given), learning_rate=0.0)
+        trainer.train()
+        found = in_row_order(trainer)
+        sampling = trainer.records.samplings[0]
+        results.append({name: found[by_row(sampling, name)] for name in "ab"})
+    assert torch.allclose(results[0]["a"], results[1]["b"], atol=1e-5)
+    assert torch.allclose(results[0]["b"], results[1]["a"], atol=1e-5)
+    assert (results[0]["a"] - results[0]["b"]).abs().max() > 1e-3
+
+
+def test_log_probs_recomputed_for_sampled_tokens_equal_those_of_sampling(tmp_path: Path) -> None:
+    trainer = build_trainer(tmp_path, rows("ab"), **{**OFF_POLICY, "top_k": 50})
+    trainer.train()
+    sampling = trainer.records.samplings[0]
+    for index, one in enumerate(sampling.completions):
+        expected = torch.tensor(one.log_probs)
+        for name in ("old", "ref"):
+            found = sampling.output[f"{name}_per_token_logps"][index, : len(expected)]
+            assert torch.allclose(found, expected, atol=1e-5), name
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"beta": 0.0},
+        {"num_generations": 4},
+        {"num_iterations": 2, "max_steps": 2},
+        {"per_device_train_batch_size": 2, "steps_per_generation": 3, "max_steps": 3},
+        {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 3},
+        {"gradient_checkpointing": True},
+    ],
+    ids=lambda settings: ",".join(settings) or "plain",
+)
+def test_the_tower_runs_once_per_distinct_clip_and_sampling(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
+    """Rows a and c share a clip, so three prompts have two."""
+    given = [row("a"), row("b"), row("c", video="clip_a")]
+    seen: list[int] = []
+
+    def count(model: Any) -> None:
+        for block in model.model.visual.blocks:
+            block.register_forward_pre_hook(lambda _, args: seen.append(len(args[0])))
+
+    store = SyntheticClipStore(clips(given))
+    trainer = build_trainer(tmp_path, given, store=store, attach=count, **settings)
+    reference_seen: list[int] = []
+    if trainer.ref_model is not None:
+        trainer.ref_model.model.visual.blocks[0].register_forward_pre_hook(
+            lambda _, args: reference_seen.append(len(args[0]))
+        )
+    trainer.train()
+    num_patches = sum(len(store.prompt(row(name)).pixel_values_videos) for name in "ab")
+    assert trainer.num_tower_runs == 2
+    assert seen == [num_patches] * 2  # both blocks, once each, over both clips' patches
+    assert reference_seen == []
+
+
+def test_every_sampling_runs_the_tower_again_for_its_own_clips(tmp_path: Path) -> None:
+    given = rows("abcd")
+    trainer = build_trainer(tmp_path, given, per_device_train_batch_size=4, max_steps=2)
+    trainer.train()
+    assert [len(one.rows) for one in trainer.records.samplings] == [4, 4]
+    assert trainer.num_tower_runs == 4
+
+
+def test_an_evaluation_within_a_cycle_leaves_the_training_rows_their_clips(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = {0: completion("Joy and Fear"), 1: completion("a dark shape")}
+    script_completions(monkeypatch, dict.fromkeys("abxy", reply))
+    results = []
+    for eval_rows in (None, rows("xy")):
+        given = rows("ab")
+        trainer = build_trainer(
+            tmp_path,
+            given,
+            store=SyntheticClipStore(clips([*given, *rows("xy")])),
+            eval_rows=eval_rows,
+            per_device_eval_batch_size=4,
+            eval_strategy="no" if eval_rows is None else "steps",
+            eval_steps=1,
+            **OFF_POLICY,
+        )
+        trainer.train()
+        policy = [one.log_probs for one in trainer.records.passes if one.name == "policy"]
+        results.append(torch.cat(policy))
+        if eval_rows is not None:  # after each of the two updates
+            assert [one.rows[0]["id"] in "xy" for one in trainer.records.samplings] == [
+                False,
+                True,
+                True,
+            ]
+            assert "eval_rewards/total/within_group_std" in trainer.records.logs[1]
+    assert torch.allclose(results[0], results[1], atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three clips on disk, with their rows."""
+    folder = tmp_path_factory.mktemp("rendered")
+    render_world(folder, {"train": 3, "dev": 0, "test": 0}, seed=0)
+    return folder
+
+
+BUDGET = FrameBudget(max_frames=6, min_pixels=3136, max_pixels=3136)
+
+
+def real_store(folder: Path, **settings: Any) -> tuple[DataSection, ClipStore]:
+    data = DataSection(rows=folder / "train.grpo.jsonl", video_root=folder, **settings)
+    return data, ClipStore(shared_processor(), data, BUDGET)
+
+
+@pytest.mark.parametrize("prompt", ["project", "row"])
+def test_real_files_train_with_the_projects_prompt_and_with_the_rows_own(
+    prompt: str, rendered: Path, tmp_path: Path
+) -> None:
+    data, store = real_store(rendered, prompt=prompt)
+    dataset = load_rows(data)
+    trainer = build_trainer(tmp_path, list(dataset), store=store)
+    trainer.train()
+    assert trainer.num_tower_runs == 3
+    assert store.num_decodes == 3
+    assert len(trainer.records.logs) == 2
+    policy = fresh_policy()
+    sampling = trainer.records.samplings[0]
+    found = in_row_order(trainer)
+    for index, (one, sampled) in enumerate(zip(sampling.rows, sampling.completions, strict=True)):
+        with torch.no_grad():
+            expected = plain_log_probs(policy, store.prompt(one), sampled.token_ids, 0.8)
+        assert torch.allclose(found[index, : len(expected)], expected, atol=1e-5)
+
+
+def test_a_missing_video_file_stops_the_run_and_names_the_row(
+    rendered: Path, tmp_path: Path
+) -> None:
+    data, store = real_store(rendered)
+    dataset = [dict(one) for one in load_rows(data)]
+    dataset[1]["video"] = "videos/train/gone.mp4"
+    trainer = build_trainer(tmp_path, dataset, store=store)
+    with pytest.raises(ValueError, match=rf"row {dataset[1]['id']}: .*gone\.mp4"):
+        trainer.train()
+    assert trainer.state.global_step == 0
+
+
+def test_a_prompt_without_a_place_for_its_video_stops_the_run(tmp_path: Path) -> None:
+    given = rows("ab")
+    given[1]["prompt"][0]["content"] = [{"type": "text", "text": "Describe bbb."}]
+    trainer = build_trainer(tmp_path, given, store=SyntheticClipStore(clips(rows("ab"))))
+    with pytest.raises(ValueError, match=r"row b: .* 0 places for a video"):
+        trainer.train()
+
+
+def test_none_keys_of_the_arrow_round_trip_make_no_second_video(tmp_path: Path) -> None:
+    trainer = build_trainer(tmp_path, rows("ab"))
+    parts = trainer.train_dataset[0]["prompt"][0]["content"]
+    assert parts[1] == {"type": "text", "text": "Describe aaa.", "video": None}
+    trainer.train()
+    video_token = trainer.model.config.video_token_id
+    for one, ids in zip(
+        trainer.records.samplings[0].rows,
+        trainer.records.samplings[0].output["prompt_ids"],
+        strict=True,
+    ):
+        prompt = trainer.clips.prompt(row(one["id"]))
+        assert ids[-prompt.num_tokens :].tolist() == prompt.input_ids.tolist()
+        assert int((ids == video_token).sum()) == int(prompt.video_grid_thw.prod()) // 4
+
+
+def refuse(name: str) -> Callable[..., Any]:
+    def raising(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError(f"the model's own {name} was asked")
+
+    return raising
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_the_models_own_position_rule_is_never_asked(
+    checkpointing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("get_rope_index", "get_vision_position_ids", "compute_3d_position_ids"):
+        monkeypatch.setattr(Qwen2_5_VLModel, name, refuse(name))
+    trainer = build_trainer(
+        tmp_path, rows("ab"), **{**OFF_POLICY, "gradient_checkpointing": checkpointing}
+    )
+    trainer.train()
+    assert trainer.state.global_step == 2
+    assert trainer.model.model.rope_deltas is None
