@@ -125,7 +125,8 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
     if args.world_size != num_started:
         raise ValueError(
             f"{num_started} processes were started, but each counts {args.world_size}, so each "
-            "would train alone on all rows; on the CPU set trainer.ddp_backend: gloo"
+            "would train alone on all rows; on the CPU set trainer.use_cpu: true or "
+            "trainer.ddp_backend: gloo"
         )
     return args
 

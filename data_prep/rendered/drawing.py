@@ -9,7 +9,7 @@ and pixel noise.
 Example:
     >>> from data_prep.rendered.plan import plan_clip
     >>> draw_frames(plan_clip(seed=0, split="train", index=12)).shape
-    (52, 56, 56, 3)
+    (55, 56, 56, 3)
 """
 
 import math

@@ -24,6 +24,9 @@ Key = TypeVar("Key")
 SPLITS = ("train", "dev", "test")
 
 FRAME_RATE = 10  # frames per second: a frame lasts .1 s, the grid on which targets are written
+# Changes and ends fall on half seconds: at the 2 frames per second that the demo samples, nothing
+# finer can be seen, and a label must not hold what the picture does not.
+BEAT_FRAMES = 5
 MIN_CLIP_FRAMES, MAX_CLIP_FRAMES = 40, 80
 # 4 segments of this length fit the shortest clip, so the duration (which the prompt names) says
 # nothing about the number of segments.
@@ -117,7 +120,9 @@ def plan_clip(seed: int, split: str, index: int) -> ClipPlan:
     if index < 0:
         raise ValueError(f"clip index {index} is negative; clips are counted from 0")
     rng = random.Random(f"rendered world, seed {seed}, {split}, clip {index}")
-    num_frames = rng.randint(MIN_CLIP_FRAMES, MAX_CLIP_FRAMES)
+    num_frames = BEAT_FRAMES * rng.randint(
+        MIN_CLIP_FRAMES // BEAT_FRAMES, MAX_CLIP_FRAMES // BEAT_FRAMES
+    )
     num_scenes = _choose(rng, SEGMENT_COUNT_WEIGHTS)
     scenes = _plan_scenes(rng, _scene_lengths(rng, num_frames, num_scenes))
     return ClipPlan(
@@ -131,11 +136,11 @@ def plan_clip(seed: int, split: str, index: int) -> ClipPlan:
 
 
 def _scene_lengths(rng: random.Random, num_frames: int, num_scenes: int) -> list[int]:
-    """Splits the clip at uniform cut points, each part at least MIN_SCENE_FRAMES."""
-    spare_frames = num_frames - num_scenes * MIN_SCENE_FRAMES
-    cuts = sorted(rng.randint(0, spare_frames) for _ in range(num_scenes - 1))
-    edges = [0, *cuts, spare_frames]
-    return [MIN_SCENE_FRAMES + end - start for start, end in pairwise(edges)]
+    """Splits the clip at uniform beats, each part at least MIN_SCENE_FRAMES."""
+    spare_beats = (num_frames - num_scenes * MIN_SCENE_FRAMES) // BEAT_FRAMES
+    cuts = sorted(rng.randint(0, spare_beats) for _ in range(num_scenes - 1))
+    edges = [0, *cuts, spare_beats]
+    return [MIN_SCENE_FRAMES + BEAT_FRAMES * (end - start) for start, end in pairwise(edges)]
 
 
 def _plan_scenes(rng: random.Random, lengths: list[int]) -> tuple[ScenePlan, ...]:

@@ -95,9 +95,11 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
 def launch(
     launcher: Sequence[str], script: Path, arguments: Sequence[str], **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """`accelerate launch` from an empty folder, with one thread per process and no network."""
+    """`accelerate launch` with one thread per process and no network."""
+    programs = Path(sys.executable).parent  # ninja, too, with which DeepSpeed compiles
     environment = {
         **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "OMP_NUM_THREADS": "1",
         "CUDA_VISIBLE_DEVICES": "",
         "TOKENIZERS_PARALLELISM": "false",
@@ -105,7 +107,7 @@ def launch(
         "WANDB_MODE": "offline",
         **variables,
     }
-    command = [str(Path(sys.executable).with_name("accelerate")), "launch", *launcher, str(script)]
+    command = [str(programs / "accelerate"), "launch", *launcher, str(script)]
     return subprocess.run(
         [*command, *arguments], env=environment, capture_output=True, text=True, check=False
     )
@@ -345,8 +347,10 @@ def test_two_processes_share_the_rows_and_stop_together(places: Places, tmp_path
 
 def test_processes_that_do_not_know_each_other_are_refused(places: Places, tmp_path: Path) -> None:
     """Without gloo each would count one, train alone on all rows, and write the same folder."""
-    arguments = start_arguments("sft", tmp_path / "run", *places.drawn(model=places.base))
-    result = launch(TWO_PROCESSES, entry("sft"), arguments)
+    arguments = [*places.drawn(model=places.base), "--trainer.use_cpu", "false"]
+    result = launch(
+        TWO_PROCESSES, entry("sft"), start_arguments("sft", tmp_path / "run", *arguments)
+    )
     assert result.returncode != 0
     assert "2 processes were started, but each counts 1" in result.stderr
     assert "trainer.ddp_backend: gloo" in result.stderr

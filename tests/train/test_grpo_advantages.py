@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from rewards import RewardSet
 from tests.train.grpo_fixtures import (
-    RecordingTrainer,
     ScriptedReward,
     build_trainer,
     completion,
     rows,
     script_completions,
 )
+from tests.train.recording_trainer import RecordingTrainer
 from tests.train.slow_grpo import group_advantages
 
 

@@ -12,16 +12,15 @@ from affect.model.inputs import banned_token_ids
 from rewards import RewardSet
 from tests.tiny import shared_processor
 from tests.train.grpo_fixtures import (
-    RecordingTrainer,
     ScriptedReward,
     build_trainer,
     completion,
     fresh_policy,
-    gradients,
     perturb,
     rows,
     script_completions,
 )
+from tests.train.recording_trainer import RecordingTrainer, gradients
 from tests.train.slow_grpo import (
     SlowCompletion,
     assert_same_gradients,

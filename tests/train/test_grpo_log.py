@@ -15,12 +15,12 @@ from rewards import RewardSet
 from tests.tiny import ANSWER, shared_processor
 from tests.train.grpo_fixtures import (
     DURATION_SECONDS,
-    RecordingTrainer,
     build_trainer,
     completion,
     rows,
     script_completions,
 )
+from tests.train.recording_trainer import RecordingTrainer
 from train.completion_log import CompletionLog
 
 TERMS = ("struct", "count", "seg", "emo", "reason")

@@ -9,19 +9,17 @@ import torch
 from torch import Tensor
 
 from tests.train.grpo_fixtures import (
-    RecordingTrainer,
-    Sampling,
     ScriptedReward,
     SyntheticClipStore,
     build_trainer,
     clips,
     completion,
     fresh_policy,
-    gradients,
     perturb,
     rows,
     script_completions,
 )
+from tests.train.recording_trainer import RecordingTrainer, Sampling, gradients
 from tests.train.slow_grpo import (
     SlowCompletion,
     assert_same_gradients,

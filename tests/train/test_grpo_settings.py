@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trl import GRPOConfig
 
-from tests.train.grpo_fixtures import build_trainer, rows
+from tests.train.grpo_fixtures import SyntheticClipStore, build_trainer, clips, rows
 from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
 from train.grpo_trainer import completion_seed
 
@@ -192,6 +192,29 @@ def test_the_layout_of_the_batch_does_not_change_the_samples(tmp_path: Path) -> 
     assert len(found[0]) == 24
     assert found[0] == found[1] == found[2]
     assert len({tuple(ids) for ids in found[0].values()}) == 24  # no two from the same seed
+
+
+def test_a_rows_place_in_the_batch_does_not_change_its_samples(tmp_path: Path) -> None:
+    found = []
+    for names in ("abcd", "dbca"):
+        trainer = build_trainer(
+            tmp_path,
+            rows(names),
+            store=SyntheticClipStore(clips(rows("abcd"))),
+            shuffle_dataset=False,
+        )
+        trainer.train()
+        [sampling] = trainer.records.samplings
+        assert [one["id"] for one in sampling.rows[::2]] == list(names)
+        found.append(
+            {
+                (one["id"], index % 2): sampled.token_ids
+                for index, (one, sampled) in enumerate(
+                    zip(sampling.rows, sampling.completions, strict=True)
+                )
+            }
+        )
+    assert found[0] == found[1]
 
 
 def test_the_runs_seed_changes_the_samples(tmp_path: Path) -> None:

@@ -76,17 +76,16 @@ def logged(folder: RunFolder) -> list[dict[str, Any]]:
     return [{**line, "elapsed_seconds": None} for line in lines if "loss" in line]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_goes_on_and_ends_as_if_it_had_not_been(
-    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole, stopped = RunFolder(tmp_path / "whole"), RunFolder(tmp_path / "stopped")
     assert start(world, whole.path)[0] == 0
-    before = signal.getsignal(number)
+    before = signal.getsignal(signal.SIGINT)
 
-    code, _, _ = start(world, stopped.path, Signals(number, 3))
+    code, _, _ = start(world, stopped.path, Signals(signal.SIGINT, 3))
     assert code == INTERRUPTED_EXIT_CODE == 130
-    assert signal.getsignal(number) is before
+    assert signal.getsignal(signal.SIGINT) is before
     assert [path.name for path in stopped.checkpoints.glob("checkpoint-*")] == ["checkpoint-3"]
     assert not stopped.is_done and not stopped.final.exists()
     assert (stopped.checkpoints / "checkpoint-3" / "budget.json").is_file()
@@ -153,11 +152,12 @@ def after_step(stop: StopOnInterrupt, step: int) -> bool:
     return control.should_save
 
 
-def test_it_waits_for_the_end_of_a_sampling() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_waits_for_the_end_of_a_sampling(number: int) -> None:
     """A checkpoint in between could not restore the completions that are still to be used."""
     with StopOnInterrupt(steps_per_sampling=4) as stop:
         assert not after_step(stop, 4)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
         assert [after_step(stop, step) for step in (5, 6, 7, 8)] == [False, False, False, True]
 
 

@@ -94,13 +94,16 @@ def test_draws_on_an_even_grid_hit_each_share_to_one_part_in_a_hundred_thousand(
 
 
 def test_the_far_tail_of_a_large_vocabulary_can_be_drawn() -> None:
-    # 150,000 equal tokens: in float32 the cumulative sum is off by many tokens at its end.
-    logits = torch.zeros(3, 150_000)
-    uniforms = torch.tensor([0.0, 0.5 + 1e-9, JUST_UNDER_ONE], dtype=torch.float64)
-    assert _draw(logits, uniforms).tolist() == [0, 75_000, 149_999]
+    # One likely token and 150,000 of 2e-9 each: a step in float32 would be 30 of them wide.
+    logits = torch.full((3, 150_001), -20.0)
+    logits[:, 0] = 0.0
+    rare = math.exp(-20.0) / (1 + 150_000 * math.exp(-20.0))
+    wanted = [1, 70_007, 150_000]
+    uniforms = [1.0 - (150_001 - token - 0.5) * rare for token in wanted]
+    assert _draw(logits, torch.tensor(uniforms, dtype=torch.float64)).tolist() == wanted
 
 
-@pytest.mark.parametrize("uniform", [0.0, 5e-324, 0.5, JUST_UNDER_ONE])
+@pytest.mark.parametrize("uniform", [0.0, 5e-324, 0.5, JUST_UNDER_ONE, 1.0])
 def test_no_uniform_reaches_an_impossible_token(uniform: float) -> None:
     rows = torch.tensor(
         [
@@ -114,7 +117,7 @@ def test_no_uniform_reaches_an_impossible_token(uniform: float) -> None:
     assert torch.isfinite(rows.gather(1, drawn[:, None])).all()
     if uniform == 0.0:
         assert drawn.tolist() == [1, 2, 3, 0]
-    if uniform == JUST_UNDER_ONE:
+    if uniform >= JUST_UNDER_ONE:
         assert drawn.tolist()[:3] == [3, 2, 4]
 
 

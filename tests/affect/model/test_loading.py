@@ -149,6 +149,10 @@ def test_only_safetensors_are_loaded(spoilt: Path) -> None:
     (spoilt / "model.safetensors").unlink()
     with pytest.raises(ValueError, match=r"holds no \*.safetensors file"):
         load_policy(spoilt)
+    # Nor are pickled weights taken because some other file has the right ending.
+    save_file({"speed": torch.zeros(1)}, spoilt / "other.safetensors")
+    with pytest.raises(ValueError, match="could not be loaded"):
+        load_policy(spoilt)
 
 
 def change_config(folder: Path, **changes: Any) -> None:

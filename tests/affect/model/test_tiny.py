@@ -61,6 +61,9 @@ def test_a_letter_and_its_accent_become_one() -> None:
     # Qwen's own normal form (NFC): the only change a text goes through.
     tokenizer = shared_processor().tokenizer
     assert tokenizer.decode(tokenizer("e\u0301")["input_ids"]) == "\u00e9"
+    # Learning sees texts in the same form: of both bytes of the letter one token is made.
+    learned = train_tokenizer(["e\u0301 "] * 50, vocabulary_size=300)
+    assert len(learned("\u00e9")["input_ids"]) == 1
 
 
 @pytest.mark.parametrize("token", SPECIAL_TOKENS)
