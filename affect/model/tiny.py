@@ -104,6 +104,7 @@ def tiny_model(
     tower_size: int = 128,
     tower_depth: int = 2,
     initializer_range: float = 0.06,
+    rope_theta: float = 1_000.0,
 ) -> Qwen2_5_VLForConditionalGeneration:
     """A random Qwen2.5-VL for `processor`'s vocabulary, reproducible from `seed`.
 
@@ -125,7 +126,7 @@ def tiny_model(
             "max_position_embeddings": 8192,
             "rope_parameters": {
                 "rope_type": "default",
-                "rope_theta": 1_000_000.0,
+                "rope_theta": rope_theta,
                 # 16 rotary pairs of a 32-wide head, shared out as in Qwen2.5-VL (16, 24, 24 of 64).
                 "mrope_section": [4, 6, 6],
             },
