@@ -50,6 +50,7 @@ MAX_FAULTS = 64
 """So many faults are listed; `more` counts the others."""
 
 _WHITE_SPACE = " \t\n\r"
+_TIMELINE_FAULTS = frozenset({"start", "gap", "overlap", "no_length", "end", "repeated_emotion"})
 _SEGMENT_KEYS = ("start_time", "end_time", "emotion", "reason")
 
 
@@ -68,6 +69,15 @@ class ParsedReply:
     duration_seconds: float
     num_tokens: int | None
     text: str
+
+    @property
+    def fits_schema(self) -> bool:
+        """Whether the reply is one JSON object in the schema, however wrong what it says is.
+
+        Then all that may be at fault is the timeline: times that do not fit each other or the
+        clip, or neighbours of one emotion.
+        """
+        return all(fault.partition(":")[0] in _TIMELINE_FAULTS for fault in self.faults)
 
 
 def parse_reply(

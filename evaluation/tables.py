@@ -21,6 +21,7 @@ METRIC_TITLES = {
     "miou_video": "mIoU per video",
     "emo_acc": "Emo-Acc",
     "valid_json": "valid JSON",
+    "valid_timeline": "valid timeline",
 }
 RELEASED_EMO_ACC = "Emo-Acc at any IoU"
 UNDEFINED = "-"

@@ -13,7 +13,7 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-$((num_cpus < 4 ? num_cpus : 4))}"
 step() { printf '\n== %s\n' "$*"; }
 
 step "1/6 Draw the world: clips, and rows with what happens in them"
-python -m data_prep.rendered --out data/rendered --train 360 --dev 100 --test 100 --seed 0
+python -m data_prep.rendered --out data/rendered --train 3000 --dev 100 --test 100 --seed 0
 
 step "2/6 Make a tiny Qwen2.5-VL with random weights, in place of a base model"
 python -m affect.model.tiny --rows data/rendered/train.sft.jsonl --out runs/demo/base
@@ -28,9 +28,11 @@ accelerate launch --cpu --num_processes 1 --num_machines 1 --mixed_precision no 
 
 step "5/6 Answer the held-out clips with all three models"
 python -m evaluation.predict --model runs/demo/base --budget runs/demo/grpo/budget.json \
-    --rows data/rendered/test.sft.jsonl --name test --out runs/demo/base
-python -m evaluation.predict --run runs/demo/sft --rows data/rendered/test.sft.jsonl --name test
-python -m evaluation.predict --run runs/demo/grpo --rows data/rendered/test.sft.jsonl --name test
+    --rows data/rendered/test.sft.jsonl --name test --out runs/demo/base --batch-size 25
+python -m evaluation.predict --run runs/demo/sft --rows data/rendered/test.sft.jsonl --name test \
+    --batch-size 25
+python -m evaluation.predict --run runs/demo/grpo --rows data/rendered/test.sft.jsonl --name test \
+    --batch-size 25
 
 step "6/6 Score the answers"
 for run in base sft grpo; do

@@ -53,7 +53,8 @@ class ClipScore:
     counted: whether the clip stands in the means. A clip that is counted without being scored
         weighs in with zeros: its pairs are truth segments without a partner.
     num_predicted: number of predicted segments after the protocol's own reading of the reply.
-    strict_json: whether the reply holds a strict timeline.
+    valid_json: whether the reply is one JSON object in the schema.
+    valid_timeline: whether it is a strict timeline too.
     """
 
     id: str
@@ -61,7 +62,8 @@ class ClipScore:
     counted: bool
     num_truth: int
     num_predicted: int
-    strict_json: bool
+    valid_json: bool
+    valid_timeline: bool
     pairs: tuple[SegmentPair, ...]
 
 
@@ -90,6 +92,7 @@ def failed_clip(clip: Clip, *, counted: bool) -> ClipScore:
         counted=counted,
         num_truth=len(clip.truth.segments),
         num_predicted=0,
-        strict_json=False,
+        valid_json=clip.reply is not None and clip.reply.fits_schema,
+        valid_timeline=False,
         pairs=unpaired_truth(clip.truth) if counted else (),
     )

@@ -36,6 +36,7 @@ def score_clip(clip: Clip) -> ClipScore:
         counted=True,
         num_truth=len(truth),
         num_predicted=len(predicted),
-        strict_json=clip.reply.timeline is not None,
+        valid_json=clip.reply.fits_schema,
+        valid_timeline=clip.reply.timeline is not None,
         pairs=tuple(pairs),
     )

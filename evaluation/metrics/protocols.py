@@ -59,7 +59,12 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 "strict",
                 strict.score_clip,
                 "count as 0",
-                {**_LOCALISATION, **_EMOTION, "valid_json": ratios.valid_json},
+                {
+                    **_LOCALISATION,
+                    **_EMOTION,
+                    "valid_json": ratios.valid_json,
+                    "valid_timeline": ratios.valid_timeline,
+                },
             ),
         )
     }

@@ -9,7 +9,8 @@ draw clips, sum both parts, divide.
     Emo-Acc at t          same label and tIoU >= t                / places
     Emo-Acc given IoU t   same label and tIoU >= t                / places with tIoU >= t
     label accuracy        same label                              / places
-    valid JSON            strict timeline                         / clips
+    valid JSON            one object in the schema                / clips
+    valid timeline        strict timeline                         / clips
 
 "Places" are the pairs that a protocol makes (`SegmentPair`). A clip that is not counted gives
 (0, 0). Values are fractions in [0, 1].
@@ -79,5 +80,10 @@ def emotion_accuracy_given_iou(threshold: float) -> Metric:
 
 
 def valid_json(score: ClipScore) -> Ratio:
+    """Share of clips whose reply is one JSON object in the schema, whatever its times."""
+    return (float(score.valid_json), 1.0) if score.counted else (0.0, 0.0)
+
+
+def valid_timeline(score: ClipScore) -> Ratio:
     """Share of clips whose reply is a strict timeline."""
-    return (float(score.strict_json), 1.0) if score.counted else (0.0, 0.0)
+    return (float(score.valid_timeline), 1.0) if score.counted else (0.0, 0.0)

@@ -44,6 +44,7 @@ def score_clip(clip: Clip) -> ClipScore:
         counted=True,
         num_truth=len(truth),
         num_predicted=len(predicted),
-        strict_json=True,
+        valid_json=True,
+        valid_timeline=True,
         pairs=tuple(places),
     )

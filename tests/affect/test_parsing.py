@@ -232,6 +232,28 @@ def test_wrong_replies(text: str, expected: list[str], segments: tuple[Segment, 
     assert parsed.segments == segments
 
 
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        (RIGHT, True),
+        (changed('"end_time": 9.0', '"end_time": 7.0'), True),
+        (changed('"start_time": 4.0', '"start_time": 2.0'), True),
+        (changed('"Fear"', '"Joy"'), True),
+        (changed('"end_time": 4.0', '"end_time": -1'), True),
+        (f"```json\n{RIGHT}\n```", False),
+        (RIGHT[:-1], False),
+        (changed('"end_time": 9.0', '"end_time": "9.0"'), False),
+        (changed('"end_time": 9.0', '"end_time": NaN'), False),
+        (changed('"Fear"', '"Dread"'), False),
+        (changed('"A shadow."', '" "'), False),
+        ('{"segments": []}', False),
+        ("", False),
+    ],
+)
+def test_a_reply_fits_the_schema_whatever_its_times(text: str, fits: bool) -> None:
+    assert parse_reply(text, 9.0).fits_schema is fits
+
+
 def test_faults_name_the_place() -> None:
     text = changed('"A shadow."', "null").replace('"start_time": 0.0', '"start_time": true')
     assert parse_reply(text, 9.0).faults == (

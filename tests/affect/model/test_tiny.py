@@ -130,7 +130,7 @@ def test_a_full_vocabulary_stays_within_the_size() -> None:
     processor = tiny_processor(words * 2)
     assert len(processor.tokenizer) == 1024
     model = tiny_model(processor)
-    assert model.get_input_embeddings().weight.shape == (1024, 192)
+    assert model.get_input_embeddings().weight.shape == (1024, 128)
     assert 2_000_000 < sum(parameter.numel() for parameter in model.parameters()) < 6_000_000
 
 
