@@ -30,7 +30,12 @@ TEXTS = [
 ]
 
 
-SIZES: dict[str, Any] = {"hidden_size": 64, "num_layers": 2, "tower_size": 64}
+SIZES: dict[str, Any] = {
+    "hidden_size": 64,
+    "num_layers": 2,
+    "tower_size": 64,
+    "initializer_range": 0.06,
+}
 
 
 @functools.cache

@@ -135,10 +135,10 @@ def test_the_run_decides_over_trls_defaults(run_class: type[TrainRun], tmp_path:
     assert (args.remove_unused_columns, args.ddp_find_unused_parameters) == (False, False)
     assert args.report_to == []
     assert (args.per_device_train_batch_size, args.max_grad_norm) == (
-        (16, 1.0) if run_class is SftRun else (64, 1.0)
+        (8, 1.0) if run_class is SftRun else (64, 1.0)
     )
 
 
 def test_the_learning_rate_of_a_file_is_a_number(tmp_path: Path) -> None:
-    """`6e-5` in YAML, which PyYAML would hand over as text."""
-    assert arguments(load(GrpoRun), tmp_path).learning_rate == 6e-5
+    """`5e-4` in YAML, which PyYAML would hand over as text."""
+    assert arguments(load(GrpoRun), tmp_path).learning_rate == 5e-4
