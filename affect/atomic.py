@@ -23,6 +23,6 @@ def write_text_atomic(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException:  # also Ctrl-C: tidy up, then raise it again
         temporary.unlink(missing_ok=True)
         raise

@@ -75,7 +75,7 @@ class JsonlWriter:
             self._lock()
             self.num_bytes_cut = self._mend_end()
             self.rows = tuple(read_jsonl(self.path))
-        except BaseException:
+        except BaseException:  # also Ctrl-C: tidy up, then raise it again
             os.close(self._file)
             raise
 
@@ -87,7 +87,7 @@ class JsonlWriter:
         try:
             _write_all(self._file, data)
             os.fsync(self._file)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: tidy up, then raise it again
             os.ftruncate(self._file, size)
             raise
 

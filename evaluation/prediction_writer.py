@@ -42,7 +42,7 @@ class PredictionWriter:
                     "another --name, or move the file away to start over"
                 )
             self.answered = begun.answered
-        except BaseException:
+        except BaseException:  # also Ctrl-C: tidy up, then raise it again
             self._lines.close()
             raise
 

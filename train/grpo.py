@@ -20,6 +20,7 @@ def main(argv: list[str] | None = None) -> int:
     """Read the config (before torch is loaded), train, and save RUN/final."""
     from affect.config import parse_command_line
     from train.grpo_config import GrpoRun
+    from train.user_error import is_users_mistake
 
     arguments = sys.argv[1:] if argv is None else argv
     run = parse_command_line(
@@ -32,6 +33,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return train(run, ["train/grpo.py", *arguments])
     except ValueError as error:
+        if not is_users_mistake(error):
+            raise
         sys.stderr.write(f"train/grpo.py: {error}\n")
         return 2
 

@@ -19,6 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     """Read the config (before torch is loaded), train, and save RUN/final."""
     from affect.config import parse_command_line
     from train.sft_config import SftRun
+    from train.user_error import is_users_mistake
 
     arguments = sys.argv[1:] if argv is None else argv
     run = parse_command_line(
@@ -31,6 +32,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return train(run, ["train/sft.py", *arguments])
     except ValueError as error:
+        if not is_users_mistake(error):
+            raise
         sys.stderr.write(f"train/sft.py: {error}\n")
         return 2
 

@@ -16,6 +16,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+# Per vision token: the grids to come, each with its seconds per temporal grid (None for an image).
+Waiting = dict[int, list[tuple[list[int], float | None]]]
+
 
 def mrope_positions(
     input_ids: Tensor,
@@ -32,8 +35,8 @@ def mrope_positions(
     """Positions of every token, and what to add to a token count to continue them.
 
     Args:
-        input_ids: (B, L). Videos and images stand as runs of their placeholder ids, in reading
-            order over the whole batch.
+        input_ids: (B, L). Videos and images stand as runs of their own ids, in reading order over
+            the whole batch.
         attention_mask: (B, L), 1 for tokens, 0 for padding on either side; None: no padding.
         video_grid_thw: (V, 3) temporal, height and width patches of each video.
         second_per_grid_ts: V lengths of one temporal grid, seconds. Required with videos: a missing
@@ -45,63 +48,74 @@ def mrope_positions(
         that follows a row of n real tokens is n + delta.
 
     Raises:
-        ValueError: placeholders and grids do not agree, or a video has no `second_per_grid_ts`.
+        ValueError: vision tokens and grids do not agree, or a video has no `second_per_grid_ts`.
     """
-    videos = [] if video_grid_thw is None else video_grid_thw.tolist()
-    images = [] if image_grid_thw is None else image_grid_thw.tolist()
-    seconds = _seconds_per_grid(second_per_grid_ts, len(videos))
+    grids = {
+        video_token_id: [] if video_grid_thw is None else video_grid_thw.tolist(),
+        image_token_id: [] if image_grid_thw is None else image_grid_thw.tolist(),
+    }
+    seconds = _seconds_per_grid(second_per_grid_ts, len(grids[video_token_id]))
+    # What is still to come, in reading order over the whole batch.
+    waiting: Waiting = {
+        video_token_id: list(zip(grids[video_token_id], seconds, strict=True)),
+        image_token_id: [(grid, None) for grid in grids[image_token_id]],
+    }
     num_rows, row_length = input_ids.shape
     positions = torch.zeros(3, num_rows, row_length, dtype=torch.long)
     deltas = torch.zeros(num_rows, 1, dtype=torch.long)
-    next_video = next_image = 0
     mask = None if attention_mask is None else attention_mask.bool().cpu()
-    for row, ids_on_device in enumerate(input_ids):
-        ids = ids_on_device.cpu()
+    for row, ids in enumerate(input_ids.cpu()):
         keep = torch.ones(row_length, dtype=torch.bool) if mask is None else mask[row]
-        ids = ids[keep]
-        is_video, is_image = ids == video_token_id, ids == image_token_id
-        pieces: list[Tensor] = []
-        at, start = 0, 0
-        while at < len(ids):
-            if is_video[at] or is_image[at]:
-                if is_video[at]:
-                    if next_video == len(videos):
-                        raise ValueError(f"row {row} has more video tokens than the grids describe")
-                    grid, interval = videos[next_video], seconds[next_video]
-                    next_video += 1
-                    run = is_video
-                else:
-                    if next_image == len(images):
-                        raise ValueError(f"row {row} has more image tokens than the grids describe")
-                    grid, interval = images[next_image], None
-                    next_image += 1
-                    run = is_image
-                piece = _grid_positions(
-                    grid, start, interval, spatial_merge_size, tokens_per_second
-                )
-                end = at + piece.shape[1]
-                if end > len(ids) or not bool(run[at:end].all()):
-                    raise ValueError(
-                        f"row {row}: a grid of {grid} needs {piece.shape[1]} placeholder tokens "
-                        f"in a row, the prompt has fewer"
-                    )
-                pieces.append(piece)
-            else:
-                vision = (is_video[at:] | is_image[at:]).nonzero()
-                end = at + int(vision[0]) if len(vision) else len(ids)
-                pieces.append((torch.arange(end - at) + start).expand(3, -1))
-            # Text goes on one past the highest position so far, whichever axis holds it.
-            start = int(pieces[-1].max()) + 1
-            at = end
-        if pieces:
-            positions[:, row, keep] = torch.cat(pieces, dim=1)
-        deltas[row] = start - len(ids)
-    if next_video != len(videos) or next_image != len(images):
+        found, next_position = _row_positions(
+            ids[keep], waiting, f"row {row}", spatial_merge_size, tokens_per_second
+        )
+        positions[:, row, keep] = found
+        deltas[row] = next_position - int(keep.sum())
+    left = [len(waiting[token]) for token in (video_token_id, image_token_id)]
+    if any(left):
         raise ValueError(
-            f"{len(videos)} video and {len(images)} image grids were given, but the token ids hold "
-            f"{next_video} videos and {next_image} images"
+            f"the token ids hold fewer clips than there are grids: {left[0]} videos and "
+            f"{left[1]} images were not met"
         )
     return positions.to(input_ids.device), deltas.to(input_ids.device)
+
+
+def _row_positions(
+    ids: Tensor,
+    waiting: Waiting,
+    where: str,
+    spatial_merge_size: int,
+    tokens_per_second: float,
+) -> tuple[Tensor, int]:
+    """(3, N) positions of one row without padding, and the position after it.
+
+    Takes from `waiting` the grids (and seconds per grid) of the videos and images it meets.
+    """
+    is_vision = torch.isin(ids, torch.tensor(list(waiting)))
+    pieces = [torch.zeros(3, 0, dtype=torch.long)]
+    at = start = 0
+    while at < len(ids):
+        if is_vision[at]:
+            token = int(ids[at])
+            if not waiting[token]:
+                raise ValueError(f"{where} has more videos or images than there are grids")
+            grid, seconds = waiting[token].pop(0)
+            piece = _grid_positions(grid, start, seconds, spatial_merge_size, tokens_per_second)
+            end = at + piece.shape[1]
+            if end > len(ids) or not bool((ids[at:end] == token).all()):
+                raise ValueError(
+                    f"{where}: a grid of {grid} needs {piece.shape[1]} vision tokens in a row, "
+                    "the prompt has fewer"
+                )
+        else:
+            vision = is_vision[at:].nonzero()
+            end = at + int(vision[0]) if len(vision) else len(ids)
+            piece = (torch.arange(end - at) + start).expand(3, -1)
+        pieces.append(piece)
+        # Text goes on one past the highest position so far, whichever axis holds it.
+        start = int(piece.max()) + 1
+        at = end
+    return torch.cat(pieces, dim=1), start
 
 
 def _seconds_per_grid(

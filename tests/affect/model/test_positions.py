@@ -107,12 +107,12 @@ def test_a_still_image_does_not_advance_in_time() -> None:
         (row(1, 2, 1), [[2, 2, 2]], [], "second_per_grid_ts"),
         (row(1, 2, 1), [[2, 2, 2]], [float("nan")], "positive and finite"),
         (row(1, 2, 1), [[2, 2, 2]], [0.0], "positive and finite"),
-        (row(1, 1, 1), [[2, 2, 2]], [1.0], "needs 2 placeholder tokens"),
-        (row(1, 2, 1), [], [], "more video tokens"),
-        (row(1, 0, 1), [[2, 2, 2]], [1.0], "hold 0 videos"),
+        (row(1, 1, 1), [[2, 2, 2]], [1.0], "needs 2 vision tokens"),
+        (row(1, 2, 1), [], [], "more videos or images"),
+        (row(1, 0, 1), [[2, 2, 2]], [1.0], "1 videos and 0 images were not met"),
     ],
 )
-def test_placeholders_and_grids_must_agree(
+def test_vision_tokens_and_grids_must_agree(
     ids: list[int], grids: list[list[int]], seconds: list[float], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
