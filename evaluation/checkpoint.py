@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affect.prompts import prompt_hash
+from affect.run_folder import RunFolder
 from affect.trained_budget import (
     BUDGET_FILE,
     ROW_PROMPT,
@@ -47,13 +48,13 @@ def find_checkpoint(
         assert run is not None
         if not run.is_dir():
             raise ValueError(f"{run}: there is no such run folder")
-        checkpoints = run / "checkpoints"
-        folder = run / "final" if step is None else checkpoints / f"checkpoint-{step}"
-        budget_paths = [run / BUDGET_FILE, folder / BUDGET_FILE]
+        places = RunFolder(run)
+        folder = places.final if step is None else places.checkpoints / f"checkpoint-{step}"
+        budget_paths = [places.budget, folder / BUDGET_FILE]
         if not folder.is_dir():
             steps = sorted(
                 int(found.name.removeprefix("checkpoint-"))
-                for found in checkpoints.glob("checkpoint-*")
+                for found in places.checkpoints.glob("checkpoint-*")
                 if found.name.removeprefix("checkpoint-").isdigit()
             )
             known = ", ".join(map(str, steps)) or "none"

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from affect.model import PromptInputs, encode_prompt, generate, load_policy, segment_messages
+from affect.model.inputs import check_duration
 from affect.records import Row, resolve_video
-from affect.timeline import RELEASED_TOLERANCE_SECONDS
 from affect.trained_budget import ROW_PROMPT
 from affect.video import FrameBudget, sample_video
 from evaluation.predictions import Answer
@@ -94,12 +94,7 @@ class LocalModel:
     def _prepare(self, row: Row) -> PromptInputs | _Refused:
         try:
             video = sample_video(resolve_video(self.video_root, row.video), self.budget)
-            off_by_seconds = abs(video.duration_seconds - row.duration_seconds)
-            if off_by_seconds > RELEASED_TOLERANCE_SECONDS:
-                raise ValueError(
-                    f"video_duration is {row.duration_seconds} s, but the pictures of {row.video} "
-                    f"last {video.duration_seconds:.3f} s"
-                )
+            check_duration(video, row.duration_seconds, row.video)
             messages: Sequence[Mapping[str, Any]] = (
                 row.prompt
                 if self.prompt == ROW_PROMPT

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from affect.records import Row, read_rows, resolve_video
+from affect.run_folder import RunFolder
 from affect.trained_budget import TrainedBudget, read_budget
 from affect.video import FrameBudget
 from evaluation.checkpoint import (
@@ -160,7 +161,7 @@ def predict(options: argparse.Namespace) -> int:
         raise ValueError(f"--batch-size must be 1 or more, not {options.batch_size}")
     video_root = options.rows.parent if options.video_root is None else options.video_root
     rows = _read(options.rows, video_root)
-    path = (options.out or options.run) / "predictions" / f"{options.name}.jsonl"
+    path = RunFolder(options.out or options.run).predictions(options.name)
     header = _header(options, checkpoint, budget, sampling, video_root)
     with PredictionWriter(path, header) as output:
         if all(row.id in output.answered for row in rows):

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from affect.atomic import write_text_atomic
+from affect.run_folder import RunFolder
 from evaluation.clips import load_clips, read_truths
 from evaluation.command_line import (
     add_scoring_options,
@@ -43,7 +44,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 def scores_path(predictions: Path) -> Path:
     """Where the scores of a file of predictions go: RUN/scores/NAME.json, or beside the file."""
     if predictions.parent.name == "predictions":
-        return predictions.parent.parent / "scores" / f"{predictions.stem}.json"
+        return RunFolder(predictions.parent.parent).scores(predictions.stem)
     return predictions.with_name(f"{predictions.stem}.scores.json")
 
 

@@ -8,9 +8,8 @@ Example:
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from affect.model.inputs import PromptInputs, encode_prompt, segment_messages
+from affect.model.inputs import PromptInputs, check_duration, encode_prompt, segment_messages
 from affect.records import resolve_video
-from affect.timeline import RELEASED_TOLERANCE_SECONDS
 from affect.video import ClipCache, FrameBudget, SampledVideo
 from train.sections import DataSection
 
@@ -42,14 +41,9 @@ class ClipStore:
         try:
             path = resolve_video(self.data.video_root, row["video"])
             clip = self._cache.get(path, self.budget)
+            check_duration(clip, float(row["video_duration"]), row["video"])
         except ValueError as error:
             raise ValueError(f"row {row['id']}: {error}") from error
-        stated = float(row["video_duration"])
-        if abs(clip.duration_seconds - stated) > RELEASED_TOLERANCE_SECONDS:
-            raise ValueError(
-                f"row {row['id']}: video_duration is {stated} s, but the pictures of "
-                f"{row['video']} last {clip.duration_seconds:.3f} s"
-            )
         return clip
 
     def prompt(self, row: Mapping[str, Any]) -> PromptInputs:

@@ -47,16 +47,20 @@ def _columns(row: Row, data: DataSection) -> dict[str, Any]:
 
 def check_lengths(
     dataset: Dataset, data: DataSection, budget: FrameBudget, processor: Any, max_tokens: int | None
-) -> None:
+) -> int:
     """Refuse rows that would not fit, before training and without decoding what surely fits.
 
     A prompt can't have more video tokens than the budget's largest frame times its frame count;
     only rows above the limit by that bound are probed for their true size.
 
+    Returns:
+        the longest target's number of tokens, without its end token.
+
     Raises:
         ValueError: names every row that is too long, with needed and allowed counts.
     """
     too_long: list[str] = []
+    longest = 0
     for row in tqdm(dataset, desc="check lengths", unit="row", leave=False):
         text = processor.apply_chat_template(
             strip_none_keys(row["prompt"])
@@ -68,7 +72,9 @@ def check_lengths(
         # Without the video's one placeholder, in whose place its tokens will stand.
         text = text.replace(processor.video_token, "")
         num_text = len(processor.tokenizer(text, add_special_tokens=False)["input_ids"])
-        num_answer = len(processor.tokenizer(row["solution"])["input_ids"]) + 1
+        num_target = len(processor.tokenizer(row["solution"])["input_ids"])
+        longest = max(longest, num_target)
+        num_answer = num_target + 1
         num_video = _most_video_tokens(budget, row["video_duration"])
         if _excess(num_text + num_video, num_answer, data.max_prompt_tokens, max_tokens):
             info = probe_video(resolve_video(data.video_root, row["video"]))
@@ -86,12 +92,14 @@ def check_lengths(
             f"{shown}{more}\n"
             "lower video.max_frames or video.max_pixels, raise the limit, or take the rows out"
         )
+    return longest
 
 
 def _most_video_tokens(budget: FrameBudget, duration_seconds: float) -> int:
     num_frames = budget.num_frames(duration_seconds, available_frames=10**6)
-    num_grids = -(-num_frames // budget.temporal_patch_size)
-    return num_grids * (budget.max_pixels // (budget.patch_size * budget.merge_size) ** 2)
+    return budget.num_grids(num_frames) * (
+        budget.max_pixels // (budget.patch_size * budget.merge_size) ** 2
+    )
 
 
 def _excess(num_prompt: int, num_answer: int, max_prompt: int, max_all: int | None) -> str | None:

@@ -68,7 +68,7 @@ def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-define
     model, processor = load_policy(
         run.model.path, dtype=run.model.dtype, attention=run.model.attention
     )
-    check_lengths(dataset, run.data, run.video, processor, run.data.max_tokens)
+    longest = check_lengths(dataset, run.data, run.video, processor, run.data.max_tokens)
     trainable = freeze_tower(model)
     say(f"{len(dataset)} rows; {len(trainable)} weight tensors train, the vision tower is frozen")
     clips = ClipStore(processor, run.data, run.video)
@@ -81,7 +81,6 @@ def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-define
         callbacks=[FirstStepGradients(model)],
         clips=clips,
     )
-    longest = max(len(processor.tokenizer(row["solution"])["input_ids"]) for row in dataset)
     return train_to_the_end(trainer, run, folder, max_completion_tokens=2 * longest)
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from affect.prompts import render_segment_prompt
+from affect.timeline import RELEASED_TOLERANCE_SECONDS
 from affect.video import SampledVideo
 
 Message = dict[str, Any]
@@ -45,6 +46,19 @@ def segment_messages(duration_seconds: float) -> list[Message]:
     """The project's prompt for one silent video, as chat messages with a video part."""
     text = render_segment_prompt(duration_seconds)
     return [{"role": "user", "content": [{"type": "video"}, {"type": "text", "text": text}]}]
+
+
+def check_duration(clip: SampledVideo, stated_seconds: float, video: str) -> None:
+    """Refuse a clip that does not last as long as its row says; `video` names it.
+
+    Raises:
+        ValueError: with both durations, where they differ by more than the released data's .15 s.
+    """
+    if abs(clip.duration_seconds - stated_seconds) > RELEASED_TOLERANCE_SECONDS:
+        raise ValueError(
+            f"video_duration is {stated_seconds} s, but the pictures of {video} last "
+            f"{clip.duration_seconds:.3f} s"
+        )
 
 
 def strip_none_keys(messages: Sequence[Mapping[str, Any]]) -> list[Message]:

@@ -6,11 +6,13 @@ Example:
     score.status, [pair.tiou for pair in score.pairs]     # 'scored', [0.82, 1.0]
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from affect.matching import interval_iou
 from affect.parsing import ParsedReply, parse_reply
-from affect.timeline import Timeline
+from affect.timeline import Segment, Timeline
 
 Status = Literal["scored", "unparsed", "missing"]
 
@@ -76,12 +78,22 @@ def make_clip(
     return Clip(clip_id, truth, parse_reply(reply, truth.duration_seconds, num_tokens))
 
 
+def pair_of(
+    truth_index: int, wanted: Segment, predicted_index: int | None, predicted: Sequence[Segment]
+) -> SegmentPair:
+    """A true segment and the predicted one at that index, or alone where it is None."""
+    if predicted_index is None:
+        return SegmentPair(truth_index, None, wanted.emotion, None, 0.0)
+    given = predicted[predicted_index]
+    tiou = interval_iou(
+        given.start_seconds, given.end_seconds, wanted.start_seconds, wanted.end_seconds
+    )
+    return SegmentPair(truth_index, predicted_index, wanted.emotion, given.emotion, tiou)
+
+
 def unpaired_truth(truth: Timeline) -> tuple[SegmentPair, ...]:
     """Every segment of the truth without a partner: what a counted failure weighs."""
-    return tuple(
-        SegmentPair(index, None, segment.emotion, None, 0.0)
-        for index, segment in enumerate(truth.segments)
-    )
+    return tuple(pair_of(index, segment, None, ()) for index, segment in enumerate(truth.segments))
 
 
 def failed_clip(clip: Clip, *, counted: bool) -> ClipScore:

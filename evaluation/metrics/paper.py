@@ -10,8 +10,8 @@ Example: truth [0-4 Joy][4-8 Fear], reply [0-8 Joy]: tIoU .5 and .5, labels righ
 mIoU .5, Emo-Acc 1/2, SC-Acc 0.
 """
 
-from affect.matching import best_by_iou, interval_iou
-from evaluation.metrics.clips import Clip, ClipScore, SegmentPair, failed_clip
+from affect.matching import best_by_iou
+from evaluation.metrics.clips import Clip, ClipScore, failed_clip, pair_of
 
 
 def score_clip(clip: Clip) -> ClipScore:
@@ -19,17 +19,9 @@ def score_clip(clip: Clip) -> ClipScore:
     if clip.reply is None or not clip.reply.segments:
         return failed_clip(clip, counted=True)
     predicted, truth = clip.reply.segments, clip.truth.segments
-    pairs: list[SegmentPair] = []
-    for j, i in enumerate(best_by_iou(truth, predicted)):
-        wanted = truth[j]
-        if i is None:
-            pairs.append(SegmentPair(j, None, wanted.emotion, None, 0.0))
-            continue
-        given = predicted[i]
-        tiou = interval_iou(
-            given.start_seconds, given.end_seconds, wanted.start_seconds, wanted.end_seconds
-        )
-        pairs.append(SegmentPair(j, i, wanted.emotion, given.emotion, tiou))
+    pairs = [
+        pair_of(j, truth[j], i, predicted) for j, i in enumerate(best_by_iou(truth, predicted))
+    ]
     return ClipScore(
         id=clip.id,
         status="scored",

@@ -10,8 +10,8 @@ Emo-Acc 1/2. The same truth and the reply [0-1 Fear][1-4 Joy][4-8 Fear]: .75, 1 
 segment; mIoU .583, Emo-Acc 2/3.
 """
 
-from affect.matching import interval_iou, match_one_to_one
-from evaluation.metrics.clips import Clip, ClipScore, SegmentPair, failed_clip
+from affect.matching import match_one_to_one
+from evaluation.metrics.clips import Clip, ClipScore, SegmentPair, failed_clip, pair_of
 
 
 def score_clip(clip: Clip) -> ClipScore:
@@ -21,17 +21,9 @@ def score_clip(clip: Clip) -> ClipScore:
         return failed_clip(clip, counted=True)
     predicted, truth = timeline.segments, clip.truth.segments
     partner_of_truth = {j: i for i, j in match_one_to_one(predicted, truth)}
-    places: list[SegmentPair] = []
-    for j, wanted in enumerate(truth):
-        i = partner_of_truth.get(j)
-        if i is None:
-            places.append(SegmentPair(j, None, wanted.emotion, None, 0.0))
-            continue
-        given = predicted[i]
-        tiou = interval_iou(
-            given.start_seconds, given.end_seconds, wanted.start_seconds, wanted.end_seconds
-        )
-        places.append(SegmentPair(j, i, wanted.emotion, given.emotion, tiou))
+    places = [
+        pair_of(j, wanted, partner_of_truth.get(j), predicted) for j, wanted in enumerate(truth)
+    ]
     unpaired_predicted = sorted(set(range(len(predicted))) - set(partner_of_truth.values()))
     # Where segments of both sides stay alone, an extra one shares the place of a true one that has
     # no partner: the clip weighs max(#predicted, #truth), as in the hardened rewards.
