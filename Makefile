@@ -25,11 +25,11 @@ test: $(VENV)/installed-all  ## lint, types and all tests but the slow ones
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(TEST_ENV) $(BIN)/python -m pytest
+	$(TEST_ENV) $(BIN)/python -m pytest --durations=20
 
 # Exit code 5 is pytest's "no test was selected".
 test-slow: $(VENV)/installed-all  ## the slow tests: kills, several processes, long fuzzing
-	$(TEST_ENV) $(BIN)/python -m pytest -m slow || [ $$? -eq 5 ]
+	$(TEST_ENV) $(BIN)/python -m pytest -m slow --durations=20 || [ $$? -eq 5 ]
 
 clean:  ## remove the environment and what the tools cached; runs/ and data/ stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -125,6 +125,22 @@ def decode(text: str) -> JsonObject:
     return decoded
 
 
+def decode_whole(text: str) -> JsonObject | None:
+    """Decode a text that is one object and nothing else but white space around it.
+
+    What nearly every reply is, and by far the quickest to read: it is not scanned first. None says
+    nothing about the text, which may hold objects all the same: `find_objects` tells.
+    """
+    # So few brackets can't nest too deep, wherever they stand.
+    if text.count("{") + text.count("[") > MAX_DEPTH:
+        return None
+    try:
+        decoded = _DECODER.decode(text)
+    except json.JSONDecodeError:
+        return None
+    return decoded if isinstance(decoded, JsonObject) else None
+
+
 def _from_pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
     decoded = JsonObject(pairs)
     if len(decoded) < len(pairs):

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from affect.atomic import write_text_atomic
 
@@ -35,16 +35,38 @@ def numbered_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Raises ValueError as `FILE:LINE: what is wrong` at the first line that is no JSON object.
     """
+    for line in scan_jsonl(path):
+        if line.row is None:
+            raise ValueError(f"{path}:{line.number}: {line.fault}")
+        yield line.number, line.row
+
+
+class JsonlLine(NamedTuple):
+    """A line that is not blank: its object, or what is wrong with it.
+
+    number: from 1. is_ended: whether a newline ends it; a line without may be torn by a kill.
+    """
+
+    number: int
+    row: dict[str, Any] | None
+    fault: str | None
+    is_ended: bool
+
+
+def scan_jsonl(path: Path) -> Iterator[JsonlLine]:
+    """Yield every line that is not blank, broken ones too: for who reports on all of a file."""
     with open(path, "rb") as file:
         # A binary file splits at \n alone; U+2028 inside a string must not end a line.
         for number, line in enumerate(file, 1):
+            is_ended = line.endswith(b"\n")
             if number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             if line.strip():
                 try:
-                    yield number, _decode_line(line)
+                    row, fault = _decode_line(line), None
                 except ValueError as error:
-                    raise ValueError(f"{path}:{number}: {error}") from error
+                    row, fault = None, str(error)
+                yield JsonlLine(number, row, fault, is_ended)
 
 
 def write_jsonl_atomic(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -64,15 +86,15 @@ class JsonlWriter:
     On opening, `rows` holds what the file has already. A last line torn by a kill is cut off
     first (`num_bytes_cut` says how much); any other broken line raises ValueError. Each `write`
     is on the disk when it returns, or not in the file at all. One writer at a time: a second
-    one, in this or another process, gets a ValueError.
+    one, in this or another process, gets a ValueError, or with `wait` its turn.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait: bool = False) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            self._lock()
+            self._lock(wait)
             self.num_bytes_cut = self._mend_end()
             self.rows = tuple(read_jsonl(self.path))
         except BaseException:  # also Ctrl-C: tidy up, then raise it again
@@ -108,9 +130,9 @@ class JsonlWriter:
     ) -> None:
         self.close()
 
-    def _lock(self) -> None:
+    def _lock(self, wait: bool) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
             raise ValueError(
                 f"{self.path}: another process is writing this file; wait for it or stop it"

@@ -35,11 +35,14 @@ def interval_iou(a_start: float, a_end: float, b_start: float, b_end: float) -> 
     0 for empty, reversed, disjoint or non-finite intervals; never NaN. The union is the length
     covered by either, not the hull.
     """
-    intersection = intersection_seconds(a_start, a_end, b_start, b_end)
-    union = (a_end - a_start) + (b_end - b_start) - intersection
-    if not (intersection > 0.0 and math.isfinite(union)):
+    # `intersection_seconds`, written out: this is called for every pair of every reply.
+    if not (a_end > a_start and b_end > b_start):
         return 0.0
-    return min(1.0, intersection / union)
+    intersection = (a_end if a_end < b_end else b_end) - (a_start if a_start > b_start else b_start)
+    if not intersection > 0.0:
+        return 0.0
+    union = (a_end - a_start) + (b_end - b_start) - intersection
+    return min(1.0, intersection / union) if math.isfinite(union) else 0.0
 
 
 def intersection_seconds(a_start: float, a_end: float, b_start: float, b_end: float) -> float:
@@ -72,18 +75,19 @@ def match_one_to_one(pred: Sequence[Interval], truth: Sequence[Interval]) -> lis
     Among equal totals the earlier pairs win: the list that comes first in lexicographic order.
     Costs len(pred) * len(truth) steps.
     """
+    true_times = [(t.start_seconds, t.end_seconds) for t in truth]
     overlap = [
-        [
-            interval_iou(p.start_seconds, p.end_seconds, t.start_seconds, t.end_seconds)
-            for t in truth
-        ]
-        for p in pred
+        [interval_iou(start, end, true_start, true_end) for true_start, true_end in true_times]
+        for start, end in [(p.start_seconds, p.end_seconds) for p in pred]
     ]
     # best[i][j]: highest total that pred[i:] and truth[j:] can reach.
     best = [[0.0] * (len(truth) + 1) for _ in range(len(pred) + 1)]
     for i in reversed(range(len(pred))):
+        row, next_row, overlaps = best[i], best[i + 1], overlap[i]
         for j in reversed(range(len(truth))):
-            best[i][j] = max(best[i + 1][j], best[i][j + 1], overlap[i][j] + best[i + 1][j + 1])
+            skipping = next_row[j] if next_row[j] > row[j + 1] else row[j + 1]
+            pairing = overlaps[j] + next_row[j + 1]
+            row[j] = pairing if pairing > skipping else skipping
     pairs = []
     remaining, next_truth = best[0][0], 0
     for i in range(len(pred)):

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from affect.json_object import JsonObject, decode, find_objects, scan_object
+from affect.json_object import JsonObject, decode, decode_whole, find_objects, scan_object
 from affect.taxonomy import canonical_dar_emotion
 from affect.timeline import (
     BOUNDARY_TOLERANCE_SECONDS,
@@ -96,7 +96,10 @@ def parse_reply(
     segments, faults = _read(text, duration_seconds, tolerance_seconds)
     if len(faults) > MAX_FAULTS:
         faults = (*faults[:MAX_FAULTS], f"more: {len(faults) - MAX_FAULTS} further faults")
-    timeline = None if faults else Timeline(segments, duration_seconds, tolerance_seconds)
+    # No fault means that `timeline_faults` found none either: it is not asked again.
+    timeline = (
+        None if faults else Timeline.already_checked(segments, duration_seconds, tolerance_seconds)
+    )
     return ParsedReply(segments, timeline, faults, duration_seconds, num_tokens, text)
 
 
@@ -130,11 +133,12 @@ def _read(
     for index, entry in enumerate(entries):
         if len(segments) == MAX_SEGMENTS:
             break
-        entry_faults = tuple(_entry_faults(entry, f"segments[{index}]"))
-        faults.extend(entry_faults)
         segment = _segment(entry)
         if segment is not None:
             segments.append(segment)
+        # An entry that could be read is at fault only by a key too many.
+        if segment is None or len(entry) > len(_SEGMENT_KEYS) or entry.repeated_keys:
+            faults.extend(_entry_faults(entry, f"segments[{index}]"))
     # With an entry missing, indices and gaps would be those of other segments.
     if len(segments) == len(entries):
         faults.extend(timeline_faults(segments, duration_seconds, tolerance_seconds))
@@ -142,6 +146,9 @@ def _read(
 
 
 def _last_answer(text: str) -> tuple[int, int, JsonObject] | None:
+    whole = decode_whole(text)
+    if whole is not None:
+        return (0, len(text), whole) if "segments" in whole else None
     for found in reversed(list(find_objects(text))):
         decoded = decode(text[found.start : found.end])
         if "segments" in decoded:
@@ -161,9 +168,10 @@ def _why_no_answer(text: str) -> str:
 
 
 def _segment(entry: Any) -> Segment | None:
-    if not isinstance(entry, dict):
+    if not isinstance(entry, JsonObject):
         return None
-    start, end, emotion, reason = (entry.get(key) for key in _SEGMENT_KEYS)
+    get = entry.get
+    start, end, emotion, reason = get("start_time"), get("end_time"), get("emotion"), get("reason")
     # `decode` makes a float of every JSON number and of nothing else.
     if not (isinstance(start, float) and isinstance(end, float)):
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from affect.messages import Message, normal_prompt
-from affect.timeline import Timeline
+from affect.timeline import RELEASED_TOLERANCE_SECONDS, Timeline
 from affect.video_path import check_video_path
 
 OWN_FIELDS = frozenset(
@@ -53,12 +53,10 @@ class Row:
     """The answer as it stood in the file; written again while it still says `timeline`."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.id, str) and self.id.strip()):
-            raise ValueError(f"id: a text that is not blank is needed, not {self.id!r}")
+        check_id(self.id)
         object.__setattr__(self, "video", check_video_path(self.video))
         object.__setattr__(self, "duration_seconds", check_duration(self.duration_seconds))
-        if not (self.source is None or isinstance(self.source, str)):
-            raise ValueError(f"source: a text is needed, not {self.source!r}")
+        check_source(self.source)
         try:
             object.__setattr__(self, "prompt", normal_prompt(self.prompt))
         except ValueError as error:
@@ -73,9 +71,28 @@ class Row:
             raise ValueError(f"{own[0]}: not a field for `extra`")
 
 
+def check_id(value: object) -> str:
+    """Return a row's id. Raises ValueError unless it is a text that is not blank."""
+    if not (isinstance(value, str) and value.strip()):
+        raise ValueError(f"id: a text that is not blank is needed, not {value!r}")
+    return value
+
+
+def check_source(value: object) -> str | None:
+    """Return a row's source. Raises ValueError unless it is a text or None."""
+    if not (value is None or isinstance(value, str)):
+        raise ValueError(f"source: a text is needed, not {value!r}")
+    return value
+
+
 def check_duration(value: object) -> float:
     """Return a clip's length in seconds. Raises ValueError unless it is a number, 0 < s < 1e9."""
     # The bound keeps out infinity, NaN and integers beyond any float.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
         raise ValueError(f"video_duration: seconds above 0 are needed, not {value!r}")
     return float(value)
+
+
+def is_stated_duration(stated_seconds: float, decoded_seconds: float) -> bool:
+    """Whether a clip's pictures last as long as its row says, within the released data's .15 s."""
+    return abs(decoded_seconds - stated_seconds) <= RELEASED_TOLERANCE_SECONDS

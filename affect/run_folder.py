@@ -5,11 +5,14 @@ runs/demo/grpo/
     environment.json          revision, package versions, machine, command
     budget.json               frame budget and prompt hash
     metrics.jsonl             one line per logged step
+    quarantine.jsonl          videos whose decoding had to be ended, if any
     completions/step_000012.jsonl
     checkpoints/checkpoint-12/
     final/                    the trained model
     predictions/test.jsonl
     scores/test.json
+    export/                   the model as others load it, with its card
+    pushed.json               where that lies on a hub
     done.json                 written last: the run finished
 
 folder = RunFolder(Path("runs/demo/grpo"))
@@ -57,12 +60,24 @@ class RunFolder:
         return self.path / "metrics.jsonl"
 
     @property
+    def quarantine(self) -> Path:
+        return self.path / "quarantine.jsonl"
+
+    @property
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
     @property
     def final(self) -> Path:
         return self.path / "final"
+
+    @property
+    def export(self) -> Path:
+        return self.path / "export"
+
+    @property
+    def pushed(self) -> Path:
+        return self.path / "pushed.json"
 
     @property
     def done(self) -> Path:

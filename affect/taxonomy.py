@@ -242,6 +242,8 @@ names none. It does not tell neighbouring feelings apart, and some stems stand i
 
 _WORD = re.compile(r"[a-z]+(?:['\u2019-][a-z]+)*")
 
+_STEMS = {emotion: tuple(sorted(stems)) for emotion, stems in DAR_AFFECT_CUES.items()}
+
 
 def speaks_of(text: str, emotion: str) -> bool:
     """Tell whether a word of `text` begins with one of the emotion's stems.
@@ -252,9 +254,14 @@ def speaks_of(text: str, emotion: str) -> bool:
     canonical = canonical_dar_emotion(emotion)
     if canonical is None:
         raise ValueError(f"{emotion!r} is not one of DAR's 27 emotions")
-    stems = tuple(DAR_AFFECT_CUES[canonical])
-    for match in _WORD.finditer(text.lower()):
+    lowered = text.lower()
+    stems = tuple([stem for stem in _STEMS[canonical] if stem in lowered])
+    if not stems:
+        return False
+    for match in _WORD.finditer(lowered):
         word = match.group()
-        if word.startswith(stems) or any(part.startswith(stems) for part in word.split("-")):
+        if word.startswith(stems):
+            return True
+        if "-" in word and any(part.startswith(stems) for part in word.split("-")):
             return True
     return False

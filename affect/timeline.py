@@ -12,6 +12,7 @@ A model's reply that breaks the invariants is read by `affect.parsing`, which na
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -31,6 +32,8 @@ _FLOAT_NOISE_SECONDS = 1e-6
 """4.25 - 4.2 is not .05 in binary; differences below a microsecond are no differences."""
 
 _EMOTIONS = frozenset(DAR_EMOTIONS)
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,21 @@ class Timeline:
         faults = timeline_faults(self.segments, self.duration_seconds, self.tolerance_seconds)
         if faults:
             raise ValueError("not a timeline: " + "; ".join(faults))
+
+    def __hash__(self) -> int:
+        """Equal for equal timelines; does not walk all the text, because truths are cache keys."""
+        return hash((self.duration_seconds, len(self.segments), self.segments[0].reason))
+
+    @classmethod
+    def already_checked(
+        cls, segments: tuple[Segment, ...], duration_seconds: float, tolerance_seconds: float
+    ) -> "Timeline":
+        """A timeline of segments for which the caller has seen `timeline_faults` return ()."""
+        timeline = object.__new__(cls)
+        object.__setattr__(timeline, "segments", segments)
+        object.__setattr__(timeline, "duration_seconds", duration_seconds)
+        object.__setattr__(timeline, "tolerance_seconds", tolerance_seconds)
+        return timeline
 
     def rounded(self) -> "Timeline":
         """Return the timeline in one decimal, with neighbours sharing one boundary exactly.
@@ -176,10 +194,10 @@ def _word_faults(segments: Sequence[Segment]) -> Iterator[str]:
         if index and segment.emotion == segments[index - 1].emotion:
             yield f"repeated_emotion: segments[{index}] has the emotion of the one before"
         # A letter or digit of any script: punctuation and invisible characters explain nothing.
-        if not any(character.isalnum() for character in segment.reason):
+        if not any(map(str.isalnum, segment.reason)):
             yield f"blank_reason: segments[{index}] gives no reason"
         # A lone surrogate can be written as a JSON escape but not stored as UTF-8.
-        if any("\ud800" <= character <= "\udfff" for character in segment.reason):
+        if not segment.reason.isascii() and _SURROGATE.search(segment.reason):
             yield f"not_text: the reason of segments[{index}] holds half a character"
 
 

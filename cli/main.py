@@ -27,11 +27,15 @@ VERBS = {
     "probe": Verb(
         "affect.video.__main__", "decode video files whole: frames, duration, size, or the fault"
     ),
+    "validate": Verb(
+        "data_prep.validate.__main__", "check every row of a file and its video, before training"
+    ),
     "sft": Verb("train.sft", "cold start: train on rows with their answers"),
     "grpo": Verb("train.grpo", "train on the weighted reward of sampled answers"),
     "predict": Verb("evaluation.predict", "answer the rows of a file with a model"),
     "score": Verb("evaluation.score", "score predictions under the named protocols"),
     "compare": Verb("evaluation.compare", "set the scores of several runs side by side"),
+    "publish": Verb("publish.__main__", "export a run's model with its card, and push it to a hub"),
 }
 
 

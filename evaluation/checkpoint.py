@@ -6,7 +6,6 @@ A run folder holds `final/`, `checkpoints/checkpoint-N/` and `budget.json`; an e
 Example: `find_checkpoint(run=Path("runs/demo"), step=100).folder`
 """
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,20 +114,3 @@ def _differences(trained: TrainedBudget, given: TrainedBudget) -> list[tuple[str
     if trained.prompt != given.prompt:
         found.append(("prompt", trained.prompt, given.prompt))
     return found
-
-
-def sha256_of_file(path: Path) -> str:
-    """Hex digest of a file's content."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sha256_of_weights(folder: Path) -> str:
-    """Hex digest over every safetensors file of a model folder and its config, by name."""
-    digest = hashlib.sha256()
-    paths = sorted(folder.glob("*.safetensors"))
-    if not paths:
-        raise ValueError(f"{folder}: holds no *.safetensors file; only safetensors are loaded")
-    for path in [*paths, *folder.glob("config.json")]:
-        digest.update(f"{path.name}\n{sha256_of_file(path)}\n".encode())
-    return digest.hexdigest()

@@ -1,7 +1,7 @@
 """Answers from a checkpoint on this machine, through transformers.
 
 Example:
-    model = LocalModel(checkpoint.folder, budget, Sampling(max_new_tokens=400), video_root)
+    model = LocalModel(folder, budget, "segment", Sampling(400), video_root, GuardedReader(120.0))
     answers = model.answer_batch(rows[:4])
 """
 
@@ -17,7 +17,7 @@ from affect.model import PromptInputs, encode_prompt, generate, load_policy, seg
 from affect.model.inputs import check_duration
 from affect.records import Row, resolve_video
 from affect.trained_budget import ROW_PROMPT
-from affect.video import FrameBudget, sample_video
+from affect.video import FrameBudget, GuardedReader
 from evaluation.predictions import Answer
 from evaluation.settings import Sampling
 
@@ -39,15 +39,18 @@ class LocalModel:
         prompt: str,
         sampling: Sampling,
         video_root: Path,
+        reader: GuardedReader,
         *,
         dtype: str = "float32",
         device: str | None = None,
+        base: Path | None = None,
     ) -> None:
-        self.model, self.processor = load_policy(folder, dtype=dtype, device=device)
+        self.model, self.processor = load_policy(folder, dtype=dtype, device=device, base=base)
         self.budget = budget
         self.prompt = prompt
         self.sampling = sampling
         self.video_root = video_root
+        self.reader = reader
 
     def answer_batch(self, rows: Sequence[Row]) -> list[Answer]:
         """One answer per row, in order; a row whose video can't be used gets an error.
@@ -93,7 +96,8 @@ class LocalModel:
 
     def _prepare(self, row: Row) -> PromptInputs | _Refused:
         try:
-            video = sample_video(resolve_video(self.video_root, row.video), self.budget)
+            path = resolve_video(self.video_root, row.video)
+            video = self.reader.sample(path, self.budget)
             check_duration(video, row.duration_seconds, row.video)
             messages: Sequence[Mapping[str, Any]] = (
                 row.prompt

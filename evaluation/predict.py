@@ -7,7 +7,8 @@
 
 Writes RUN/predictions/NAME.jsonl (`evaluation.predictions`). Frame budget, prompt and reply limit
 are the ones the checkpoint was trained with. Stop it whenever you like: the same command goes on
-where it stopped, and asks again what failed. Exit code 1 says that rows failed.
+where it stopped, and asks again what failed. Exit code 1 says that rows failed. A clip that takes
+too long to decode fails too, and is not tried again (quarantine.jsonl beside predictions/).
 """
 
 import argparse
@@ -18,14 +19,9 @@ from pathlib import Path
 from affect.records import Row, read_rows, resolve_video
 from affect.run_folder import RunFolder
 from affect.trained_budget import TrainedBudget, read_budget
-from affect.video import FrameBudget
-from evaluation.checkpoint import (
-    Checkpoint,
-    choose_budget,
-    find_checkpoint,
-    sha256_of_file,
-    sha256_of_weights,
-)
+from affect.video import DECODE_TIMEOUT_SECONDS, FrameBudget, GuardedReader, Quarantine
+from affect.weights_hash import sha256_of_file, sha256_of_weights
+from evaluation.checkpoint import Checkpoint, choose_budget, find_checkpoint
 from evaluation.command_line import make_parser, run_command
 from evaluation.predicting import answer_rows
 from evaluation.prediction_writer import PredictionWriter
@@ -42,6 +38,9 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--run", type=Path, help="run folder; its final model is asked")
     which.add_argument("--model", type=Path, help="model folder, for one that is no run's")
+    parser.add_argument(
+        "--base", type=Path, help="an adapter's base model, if no longer where the adapter says"
+    )
     parser.add_argument(
         "--checkpoint",
         type=int,
@@ -70,6 +69,12 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         "--max-new-tokens", type=int, help="where a reply is cut off (default: the budget's limit)"
     )
     parser.add_argument("--batch-size", type=int, default=4, help="clips asked at once")
+    parser.add_argument(
+        "--decode-timeout-seconds",
+        type=float,
+        default=DECODE_TIMEOUT_SECONDS,
+        help="for one clip; 0 decodes in this process, without a limit",
+    )
     parser.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
     parser.add_argument("--top-k", type=int, default=0, help="0 means all tokens")
     parser.add_argument("--top-p", type=float, default=1.0, help="nucleus, in (0, 1]")
@@ -134,7 +139,9 @@ def _header(
 ) -> PredictionHeader:
     return PredictionHeader(
         model=str(checkpoint.folder),
-        model_sha256=sha256_of_weights(checkpoint.folder),
+        model_sha256=sha256_of_weights(
+            checkpoint.folder, base=None if options.base is None else str(options.base)
+        ),
         budget=budget.video.model_dump(mode="json"),
         prompt=budget.prompt,
         prompt_hash=budget.prompt_hash,
@@ -161,7 +168,10 @@ def predict(options: argparse.Namespace) -> int:
         raise ValueError(f"--batch-size must be 1 or more, not {options.batch_size}")
     video_root = options.rows.parent if options.video_root is None else options.video_root
     rows = _read(options.rows, video_root)
-    path = RunFolder(options.out or options.run).predictions(options.name)
+    folder = RunFolder(options.out or options.run)
+    path = folder.predictions(options.name)
+    # Now, so that a limit that is none shows before a model is loaded.
+    reader = GuardedReader(options.decode_timeout_seconds, Quarantine(folder.quarantine))
     header = _header(options, checkpoint, budget, sampling, video_root)
     with PredictionWriter(path, header) as output:
         if all(row.id in output.answered for row in rows):
@@ -176,8 +186,10 @@ def predict(options: argparse.Namespace) -> int:
             budget.prompt,
             sampling,
             video_root,
+            reader,
             dtype=options.dtype,
             device=choose_device(options.device),
+            base=options.base,
         )
         try:
             outcome = answer_rows(rows, output, model.answer_batch, batch_size=options.batch_size)

@@ -9,6 +9,9 @@ export PATH="$PWD/.venv/bin:$PATH"
 export HF_HUB_OFFLINE=1 WANDB_MODE=offline TOKENIZERS_PARALLELISM=false
 num_cpus=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-$((num_cpus < 4 ? num_cpus : 4))}"
+# Large buffers stay with the process: given back, they are cleared by the system at every step
+# (glibc; other allocators take no notice).
+export MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592
 
 step() { printf '\n== %s\n' "$*"; }
 

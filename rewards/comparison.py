@@ -12,7 +12,7 @@ from typing import NamedTuple
 from affect.matching import interval_iou, match_one_to_one
 from affect.parsing import ParsedReply
 from affect.timeline import Segment, Timeline
-from rewards.words import split_words
+from rewards.words import DistinctWords, distinct_words, split_words
 
 
 class Pair(NamedTuple):
@@ -40,16 +40,22 @@ class Comparison:
         if self.reply.timeline is None:
             return ()
         predicted, true = self.reply.timeline.segments, self.truth.segments
-        pairs = (
-            Pair(i, j, segment_iou(predicted[i], true[j]))
-            for i, j in match_one_to_one(predicted, true)
+        return tuple(
+            [
+                Pair(i, j, segment_iou(predicted[i], true[j]))
+                for i, j in match_one_to_one(predicted, true)
+            ]
         )
-        return tuple(pair for pair in pairs if pair.iou > 0.0)
 
     @cached_property
     def words(self) -> tuple[list[str], ...]:
         """The words of each predicted reason, in the reply's order."""
         return tuple(split_words(segment.reason) for segment in self.reply.segments)
+
+    @cached_property
+    def distinct_words(self) -> tuple[DistinctWords, ...]:
+        """The distinct words of each predicted reason, in the reply's order."""
+        return tuple(map(distinct_words, self.words))
 
     @property
     def num_slots(self) -> int:

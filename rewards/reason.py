@@ -15,8 +15,9 @@ smoothly outside. The sum is divided by max(N_pred, N_gt).
 """
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 
-from rewards.comparison import Comparison, Pair
+from rewards.comparison import Comparison
 from rewards.constants import HARDENED, PAPER, HardenedConstants, PaperConstants
 from rewards.emotion import right_pairs
 from rewards.filler import (
@@ -24,9 +25,10 @@ from rewards.filler import (
     is_filler,
     profile_reason,
     prompt_share,
+    prompt_share_bound,
     reference_profiles,
 )
-from rewards.words import jaccard, split_words
+from rewards.words import DistinctWords, jaccard, split_words
 
 
 def paper(comparison: Comparison, constants: PaperConstants = PAPER) -> float:
@@ -36,8 +38,7 @@ def paper(comparison: Comparison, constants: PaperConstants = PAPER) -> float:
         return 0.0
     total = 0.0
     previous: set[str] | None = None
-    for words in comparison.words:
-        word_set = set(words)
+    for words, (word_set, _) in zip(comparison.words, comparison.distinct_words, strict=True):
         if previous is None or jaccard(word_set, previous) <= constants.duplicate_jaccard:
             distance_words = abs(len(words) - constants.reason_mean_words)
             total += math.exp(-distance_words / constants.reason_decay_words)
@@ -57,16 +58,24 @@ def hardened(
         return 0.0
     segments, true_segments = timeline.segments, comparison.truth.segments
     references = reference_profiles(comparison.truth)
-    word_sets = [frozenset(words) for words in comparison.words]
+    distinct = comparison.distinct_words
     true_of = {pair.predicted: pair.true for pair in comparison.pairs}
+    asked = [pair.predicted for pair in right]
+    copies = _copies(asked, distinct, true_of, references, constants.duplicate_jaccard)
     total = 0.0
     for pair in right:
         segment, reference = segments[pair.predicted], references[pair.true]
         words = comparison.words[pair.predicted]
-        profile = profile_reason(segment.reason, words, segment.emotion, hardened_constants)
+        profile = profile_reason(
+            segment.reason,
+            words,
+            segment.emotion,
+            hardened_constants,
+            distinct[pair.predicted],
+        )
         if (
-            is_filler(profile, reference, hardened_constants)
-            or _is_copy(pair, word_sets, true_of, references, constants.duplicate_jaccard)
+            pair.predicted in copies
+            or is_filler(profile, reference, hardened_constants)
             or _is_from_prompt(
                 words,
                 true_segments[pair.true].reason,
@@ -90,33 +99,36 @@ def length_worth(
     return math.exp(-max(0, num_words - high_words) / constants.long_decay_words)
 
 
-def _is_copy(
-    pair: Pair,
-    word_sets: list[frozenset[str]],
-    true_of: dict[int, int],
-    references: tuple[ReasonProfile, ...],
+def _copies(
+    asked: Collection[int],
+    distinct: Sequence[DistinctWords],
+    true_of: Mapping[int, int],
+    references: Sequence[ReasonProfile],
     limit: float,
-) -> bool:
-    """Whether another reason of the reply has nearly the same words. Then neither earns anything.
+) -> set[int]:
+    """Those of the reasons `asked` for that share nearly all words with another of the reply.
 
     Two reasons may be as alike as the references of their segments are.
     """
-    own = word_sets[pair.predicted]
-    for other, words in enumerate(word_sets):
-        if other == pair.predicted:
-            continue
-        similarity = jaccard(own, words)
-        if similarity <= limit:
-            continue
-        true = true_of.get(other)
-        if true is None or similarity > jaccard(
-            references[pair.true].word_set, references[true].word_set
-        ):
-            return True
-    return False
+    copies: set[int] = set()
+    for first in asked:
+        for second, (word_set, _) in enumerate(distinct):
+            if second == first or (second < first and second in asked):  # compared already
+                continue
+            similarity = jaccard(distinct[first].words, word_set)
+            if similarity <= limit:
+                continue
+            if second in true_of:
+                true, other_true = references[true_of[first]], references[true_of[second]]
+                if similarity <= jaccard(true.word_set, other_true.word_set):
+                    continue
+            copies |= {first, second}
+    return copies
 
 
 def _is_from_prompt(words: list[str], true_reason: str, prompt_text: str, limit: float) -> bool:
     """Whether most of a reason stands in the prompt, and more of it than of the reference."""
+    if prompt_share_bound(words, prompt_text) <= limit:
+        return False
     share = prompt_share(words, prompt_text)
     return share > limit and share > prompt_share(split_words(true_reason), prompt_text)

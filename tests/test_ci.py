@@ -11,8 +11,12 @@ from tests.paths import ROOT
 MAKE = """#!/bin/sh
 echo "$1" >> "$CALLS"
 case "$1" in
-  test) echo "===== 379 passed, 2 skipped in 13.57s ====="; [ "$FAIL" != test ] ;;
-  test-slow) echo "===== 4 passed, 379 deselected in 2.00s ====="; [ "$FAIL" != test-slow ] ;;
+  test) echo "0.91s call     tests/a.py::test_quick"
+        echo "12.50s setup    tests/a.py::test_a"
+        echo "===== 379 passed, 2 skipped in 13.57s ====="; [ "$FAIL" != test ] ;;
+  test-slow)
+        echo "103.04s call     tests/b.py::test_b[x y]"
+        echo "===== 4 passed, 379 deselected in 2.00s ====="; [ "$FAIL" != test-slow ] ;;
 esac
 """
 
@@ -38,7 +42,11 @@ def test_success_ends_with_the_closing_lines(tmp_path: Path) -> None:
     code, calls, lines = run_ci(tmp_path, "nothing")
     assert code == 0
     assert calls == ["test", "test-slow"]
-    assert lines[-2:] == [
+    assert lines[-6:] == [
+        "== The 20 slowest tests of both",
+        "103.04s call     tests/b.py::test_b[x y]",
+        "12.50s setup    tests/a.py::test_a",
+        "0.91s call     tests/a.py::test_quick",
         "===== 379 passed, 2 skipped in 13.57s =====",
         "===== 4 passed, 379 deselected in 2.00s =====",
     ]

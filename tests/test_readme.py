@@ -14,7 +14,9 @@ PATH_IN_TEXT = re.compile(
     r"(?<![\w/.*-])((?:affect|cli|configs|data_prep|docs|evaluation|launch|publish|reasoners|rewards"
     r"|speed|tests|train)/[\w/.-]*\w|[A-Z]+\.md|LICENSE|Makefile)"
 )
-MODULE_IN_TEXT = re.compile(r"python -m ((?:affect|data_prep|evaluation|tests)[\w.]*)")
+MODULE_IN_TEXT = re.compile(
+    r"python -m ((?:affect|cli|data_prep|evaluation|publish|rewards|speed|tests)[\w.]*)"
+)
 
 
 def test_the_tree_equals_the_disk() -> None:

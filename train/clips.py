@@ -1,7 +1,7 @@
 """From a row to the model's inputs: decode, sample, render the prompt. One place for both trainers.
 
 Example:
-    store = ClipStore(processor, run.data, run.video)
+    store = ClipStore(processor, run.data, run.video, guarded_reader(run.data, folder))
     prompt = store.prompt({"id": "a", "video": "videos/a.mp4", "video_duration": 9.0, ...})
 """
 
@@ -10,22 +10,36 @@ from typing import Any
 
 from affect.model.inputs import PromptInputs, check_duration, encode_prompt, segment_messages
 from affect.records import resolve_video
-from affect.video import ClipCache, FrameBudget, SampledVideo
+from affect.run_folder import RunFolder
+from affect.video import ClipCache, FrameBudget, GuardedReader, Quarantine, SampledVideo
 from train.sections import DataSection
+
+
+def guarded_reader(data: DataSection, folder: RunFolder) -> GuardedReader:
+    """The reader of a run: within `data.decode_timeout_seconds`, with the run's quarantine."""
+    return GuardedReader(data.decode_timeout_seconds, Quarantine(folder.quarantine))
 
 
 class ClipStore:
     """Decoded clips and the prompts made of them.
 
     Frames are kept in memory up to `data.clip_cache_megabytes`, so later epochs decode nothing
-    that still fits. `num_decodes` counts the decodes really done.
+    that still fits. `num_decodes` counts the decodes really done. Without a `reader` this process
+    decodes, with no limit of time.
     """
 
-    def __init__(self, processor: Any, data: DataSection, budget: FrameBudget) -> None:
+    def __init__(
+        self,
+        processor: Any,
+        data: DataSection,
+        budget: FrameBudget,
+        reader: GuardedReader | None = None,
+    ) -> None:
         self.processor = processor
         self.data = data
         self.budget = budget
-        self._cache = ClipCache(max_bytes=data.clip_cache_megabytes * 2**20)
+        self.reader = reader or GuardedReader(None)
+        self._cache = ClipCache(data.clip_cache_megabytes * 2**20, self.reader.sample)
 
     @property
     def num_decodes(self) -> int:

@@ -17,9 +17,14 @@ from transformers import TrainerCallback
 def parameter_group(name: str) -> str:
     """The part of the model a parameter belongs to: "merger", "layers.3", "embed_tokens", ...
 
+    Of an adapter each weight is a part of its own: "layers.3.self_attn.q_proj.lora_A".
+
     Raises:
         ValueError: the name belongs to none of Qwen2.5-VL's parts.
     """
+    adapter = re.search(r"((?:visual\.merger|language_model\.layers\.\d+)\..*\.lora_[AB])\.", name)
+    if adapter is not None:
+        return adapter.group(1).removeprefix("language_model.").removeprefix("visual.")
     match = re.search(
         r"(visual\.merger|visual|language_model\.layers\.\d+|embed_tokens|language_model\.norm|lm_head)",
         name,

@@ -4,9 +4,10 @@ One process:  accelerate launch train/grpo.py --config configs/grpo/demo.yaml
 4 x H100:     accelerate launch --config_file configs/accelerate/zero3.yaml \
                   train/grpo.py --config configs/grpo/paper.yaml --model.path runs/paper/sft/final
 
-The reference policy is the checkpoint of `model.path`. Start the same command again to resume. As
-in the paper (equations 1 to 9); `reward.preset: hardened` replaces the terms that can be earned
-without solving the task, see docs/rewards.md.
+The reference policy is the checkpoint of `model.path`, its adapter included if it has one; with a
+`lora` section (configs/grpo/demo_lora.yaml) an adapter is trained instead of all weights. Start the
+same command again to resume. As in the paper (equations 1 to 9); `reward.preset: hardened` replaces
+the terms that can be earned without solving the task, see docs/rewards.md.
 """
 
 import logging
@@ -42,7 +43,8 @@ def main(argv: list[str] | None = None) -> int:
 def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defined]  # noqa: F821
     """Train one configured run; see `main`."""
     from rewards import RewardSet
-    from train.run_start import open_run, say, train_to_the_end, trl_arguments
+    from train.publishing import publish_finished
+    from train.run_start import has_trained, open_run, say, train_to_the_end, trl_arguments
 
     reward = RewardSet.from_preset(
         run.reward.preset, weights=run.reward.weights, remove=run.reward.remove
@@ -50,17 +52,16 @@ def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defin
     # Before the other imports: trackio, which TRL loads, asks at once where to write.
     folder = open_run(run, command)
     if folder is None:
-        return 0
+        return publish_finished(run)
 
     from trl import GRPOConfig
 
-    from affect.model.loading import load_policy
-    from affect.model.policy import freeze_tower
-    from train.clips import ClipStore
+    from train.clips import ClipStore, guarded_reader
     from train.completion_log import CompletionLog
     from train.gradient_check import FirstStepGradients
     from train.grpo_trainer import VideoGrpoTrainer
     from train.row_data import check_lengths, load_rows
+    from train.start_policy import start_policy
 
     # Before the model: under ZeRO-3 the arguments decide how it is loaded.
     args = trl_arguments(
@@ -72,12 +73,13 @@ def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defin
     )
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_without_dropped_warning)
     dataset = load_rows(run.data)
-    model, processor = load_policy(
-        run.model.path, dtype=run.model.dtype, attention=run.model.attention
+    model, processor, num_trainable = start_policy(run, args)
+    reader = guarded_reader(run.data, folder)
+    check_lengths(
+        *(dataset, run.data, run.video, processor, None, reader),
+        is_resumed=has_trained(folder),
     )
-    check_lengths(dataset, run.data, run.video, processor, None)
-    trainable = freeze_tower(model)
-    say(f"{len(dataset)} rows; {len(trainable)} weight tensors train, the vision tower is frozen")
+    say(f"{len(dataset)} rows; {num_trainable} weight tensors train, the vision tower is frozen")
     trainer = VideoGrpoTrainer(
         model=model,
         reward_funcs=reward.trl_functions(),
@@ -85,7 +87,7 @@ def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defin
         train_dataset=dataset,
         processing_class=processor,
         callbacks=[FirstStepGradients(model)],
-        clips=ClipStore(processor, run.data, run.video),
+        clips=ClipStore(processor, run.data, run.video, reader),
         truncated=run.rollout.truncated,
         completion_log=CompletionLog(
             folder.path / "completions", run.rollout.max_decoded_completions, args.report_to

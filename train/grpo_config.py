@@ -59,3 +59,12 @@ class GrpoRun(TrainRun):
             if key in self.trainer:
                 raise ValueError(f"trainer.{key} is not read here; use {instead}")
         return self
+
+    @model_validator(mode="after")
+    def _no_dropout(self) -> "GrpoRun":
+        if self.lora is not None and self.lora.dropout:
+            raise ValueError(
+                f"lora.dropout is {self.lora.dropout}; it must be 0 in GRPO, where dropout would "
+                "tell old, reference and policy log-probs of the same weights apart"
+            )
+        return self

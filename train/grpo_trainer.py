@@ -1,10 +1,11 @@
 """GRPO on videos: a subclass of TRL 1.16.0's trainer.
 
 What it changes, and nothing else: prompts get their clip (`_tokenize_prompts`), replies are sampled
-with a seed of their own each (`_generate_single_turn`), every log-prob pass sees the same tower
-features at the same positions (`_get_per_token_logps_and_entropies`), and completions that must not
-count are left out of rewards, advantages and loss. Rewards, advantages and the loss itself are
-TRL's. The methods overridden are private; a test compares their signatures with the pinned release.
+with a seed of their own each (`_generate_single_turn`), rows come in an order that a resumed run
+has too (`_get_train_sampler`), every log-prob pass sees the same tower features at the same
+positions (`_get_per_token_logps_and_entropies`), and completions that must not count are left out
+of rewards, advantages and loss. Rewards, advantages and the loss itself are TRL's. The methods
+overridden are private; a test compares their signatures with the pinned release.
 
 Letters: B prompts of a batch, G completions of a prompt, P prompt tokens, C completion tokens.
 
@@ -33,13 +34,15 @@ from train.clips import ClipStore
 from train.completion_log import CompletionLog
 from train.group_metrics import group_spread
 from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
+from train.repeatable import RepeatableTrainer
+from train.row_order import EpochRepeatSampler
 
 # Losses that average over sequences; bnpo averages over micro-batches, and the others already
 # divide by the tokens that are kept.
 _PER_SEQUENCE_LOSSES = ("grpo", "sapo", "dr_grpo", "luspo")
 
 
-class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
+class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
     """See the module's text.
 
     Args:
@@ -79,6 +82,15 @@ class VideoGrpoTrainer(GRPOTrainer):  # type: ignore[misc]
         self._dropped: list[bool] = []
         self._rewards_per_func: Tensor | None = None
         self.num_tower_runs = 0
+
+    # --- rows -----------------------------------------------------------------------------------
+
+    def _get_train_sampler(self, dataset: Any = None) -> EpochRepeatSampler:
+        """TRL's sampler, which also knows the order of a later epoch."""
+        sampler = super()._get_train_sampler(dataset)
+        # Neither adds state, so the class can be changed in place.
+        sampler.__class__ = EpochRepeatSampler
+        return sampler
 
     # --- from rows to prompts -------------------------------------------------------------------
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MethodType
 from typing import Any
 
+from affect.adapter_config import is_adapter
+from affect.model.adapter import read_adapter_weights, set_adapter_weights
 from affect.model.loading import load_policy
 from affect.model.policy import causal_model
 
@@ -30,8 +32,11 @@ def _load_from_checkpoint(trainer: Any, resume_from_checkpoint: str, model: Any 
     Raises:
         ValueError: the checkpoint's weights are not whole, or another model's.
     """
-    if (Path(resume_from_checkpoint) / "adapter_config.json").is_file():
-        type(trainer)._load_from_checkpoint(trainer, resume_from_checkpoint, model)
+    folder = Path(resume_from_checkpoint)
+    if is_adapter(folder):
+        # By us: with the reference adapter beside it, the trainer would load only that one.
+        policy = trainer.model if model is None else model
+        set_adapter_weights(policy, read_adapter_weights(folder), folder)
         return
     target = causal_model(trainer.model if model is None else model)
     saved, _ = load_policy(resume_from_checkpoint, dtype=str(target.dtype).removeprefix("torch."))

@@ -8,9 +8,9 @@ from typing import Any
 from datasets import Dataset
 from tqdm.auto import tqdm
 
-from affect.model.inputs import segment_messages, strip_none_keys
+from affect.model.inputs import count_answer_tokens, count_prompt_tokens, segment_messages
 from affect.records import Row, read_rows, resolve_video
-from affect.video import FrameBudget, probe_video
+from affect.video import FrameBudget, GuardedReader, probe_video
 from train.sections import DataSection
 
 
@@ -46,38 +46,45 @@ def _columns(row: Row, data: DataSection) -> dict[str, Any]:
 
 
 def check_lengths(
-    dataset: Dataset, data: DataSection, budget: FrameBudget, processor: Any, max_tokens: int | None
+    dataset: Dataset,
+    data: DataSection,
+    budget: FrameBudget,
+    processor: Any,
+    max_tokens: int | None,
+    reader: GuardedReader | None = None,
+    *,
+    is_resumed: bool = False,
 ) -> int:
     """Refuse rows that would not fit, before training and without decoding what surely fits.
 
     A prompt can't have more video tokens than the budget's largest frame times its frame count;
-    only rows above the limit by that bound are probed for their true size.
+    only rows above the limit by that bound are probed for their true size, through `reader` where
+    there is one. When a run `is_resumed` they were probed before it first trained, and are not
+    again.
 
     Returns:
         the longest target's number of tokens, without its end token.
 
     Raises:
-        ValueError: names every row that is too long, with needed and allowed counts.
+        ValueError: names every row that is too long, with needed and allowed counts; or a row whose
+            prompt has no place for its video, or whose video can't be decoded.
     """
+    reader = reader or GuardedReader(None)
     too_long: list[str] = []
     longest = 0
     for row in tqdm(dataset, desc="check lengths", unit="row", leave=False):
-        text = processor.apply_chat_template(
-            strip_none_keys(row["prompt"])
-            if data.prompt == "row"
-            else segment_messages(row["video_duration"]),
-            tokenize=False,
-            add_generation_prompt=True,
+        messages = (
+            row["prompt"] if data.prompt == "row" else segment_messages(row["video_duration"])
         )
-        # Without the video's one placeholder, in whose place its tokens will stand.
-        text = text.replace(processor.video_token, "")
-        num_text = len(processor.tokenizer(text, add_special_tokens=False)["input_ids"])
-        num_target = len(processor.tokenizer(row["solution"])["input_ids"])
-        longest = max(longest, num_target)
-        num_answer = num_target + 1
+        num_text = count_prompt_tokens(processor, messages, 0, name=row["id"])
+        num_answer = count_answer_tokens(processor, row["solution"])
+        longest = max(longest, num_answer - 1)
         num_video = _most_video_tokens(budget, row["video_duration"])
-        if _excess(num_text + num_video, num_answer, data.max_prompt_tokens, max_tokens):
-            info = probe_video(resolve_video(data.video_root, row["video"]))
+        may_be_too_long = _excess(
+            num_text + num_video, num_answer, data.max_prompt_tokens, max_tokens
+        )
+        if may_be_too_long and not is_resumed:
+            info = reader.call(probe_video, resolve_video(data.video_root, row["video"]))
             num_video = budget.num_video_tokens(
                 info.duration_seconds, info.num_frames, info.height, info.width
             )

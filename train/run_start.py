@@ -16,25 +16,49 @@ from pathlib import Path
 from typing import Any
 
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
-from transformers.trainer_utils import get_last_checkpoint
 
 from affect.atomic import write_text_atomic
 from affect.config import check_known, load_config, save_config
 from affect.run_folder import RunFolder
 from affect.trained_budget import BUDGET_FILE, ROW_PROMPT, SEGMENT_PROMPT, TrainedBudget
+from train.checkpoints import checkpoint_steps, find_checkpoint
+from train.first_step import FirstStepChange
 from train.interrupt import StopOnInterrupt
 from train.progress import ReadableProgress
+from train.publishing import PUSH_KEYS, publish_finished, without_push
+from train.repeatable import check_repeatable
+from train.restart_command import restart_command
 from train.resume import load_weights_on_resume
+from train.run_lock import lock_run
 from train.sections import TrainRun
 
 INTERRUPTED_EXIT_CODE = 130
 
+# What a run computes does not hang on these: a resumed run may have others.
+MAY_CHANGE = frozenset(
+    {
+        *("data.clip_cache_megabytes", "data.decode_timeout_seconds"),
+        *(f"trainer.{key}" for key in PUSH_KEYS),
+    }
+)
+
 
 def say(text: str) -> None:
     """One line to the user, from the main process only."""
-    if os.environ.get("RANK", "0") == "0":
+    if _is_main_process():
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
+
+
+def warn(text: str) -> None:
+    """As `say`, on stderr: what a user must see where stdout goes into a file."""
+    if _is_main_process():
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+
+def _is_main_process() -> bool:
+    return os.environ.get("RANK", "0") == "0"
 
 
 def open_run(run: TrainRun, command: list[str]) -> RunFolder | None:
@@ -44,10 +68,13 @@ def open_run(run: TrainRun, command: list[str]) -> RunFolder | None:
     its settings may be mended in place.
 
     Raises:
-        ValueError: the folder holds a run with another config; names the keys that differ.
+        ValueError: the folder holds a run with another config (names the keys that differ), or
+            another process trains there.
     """
     folder = RunFolder(run.run_dir)
-    if folder.config.is_file() and _has_trained(folder):
+    if _is_main_process() and not folder.is_done:
+        lock_run(folder.path)
+    if folder.config.is_file() and has_trained(folder):
         changed = _changed_keys(folder, run)
         if changed:
             raise ValueError(
@@ -57,7 +84,7 @@ def open_run(run: TrainRun, command: list[str]) -> RunFolder | None:
     if folder.is_done:
         say(f"{folder.path} is done already: {folder.final}")
         return None
-    if os.environ.get("RANK", "0") == "0":
+    if _is_main_process():
         save_config(folder.config, run)
         folder.write_environment(command)
     # Trackers write where the run writes.
@@ -67,12 +94,9 @@ def open_run(run: TrainRun, command: list[str]) -> RunFolder | None:
     return folder
 
 
-def _has_trained(folder: RunFolder) -> bool:
-    return folder.is_done or folder.metrics.is_file() or _last_checkpoint(folder) is not None
-
-
-def _last_checkpoint(folder: RunFolder) -> str | None:
-    return get_last_checkpoint(folder.checkpoints) if folder.checkpoints.is_dir() else None
+def has_trained(folder: RunFolder) -> bool:
+    """Whether a start got as far as its first logged step or checkpoint."""
+    return folder.is_done or folder.metrics.is_file() or bool(checkpoint_steps(folder.checkpoints))
 
 
 def _changed_keys(folder: RunFolder, run: TrainRun) -> list[str]:
@@ -82,7 +106,8 @@ def _changed_keys(folder: RunFolder, run: TrainRun) -> list[str]:
         raise ValueError(
             f"{folder.path} holds a run of another kind or version; choose another run_dir\n{error}"
         ) from error
-    return _differences(before.model_dump(mode="json"), run.model_dump(mode="json"))
+    changed = _differences(before.model_dump(mode="json"), run.model_dump(mode="json"))
+    return [key for key in changed if key not in MAY_CHANGE]
 
 
 def _differences(before: Any, now: Any, prefix: str = "") -> list[str]:
@@ -98,15 +123,15 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
     """TRL's arguments from `run.trainer`, with what the run decides laid over them.
 
     Raises:
-        ValueError: a key that TRL's config does not have (with the nearest one), a bad value, or
-            processes that don't know each other.
+        ValueError: a key that TRL's config does not have (with the nearest one), a bad value, one
+            that a resumed run could not repeat, or processes that don't know each other.
     """
     known = {field.name for field in dataclasses.fields(config_class) if field.init}
     check_known(run.trainer, known, "trainer")
     settings = {
         "report_to": "none",
         "logging_steps": 1,
-        **run.trainer,
+        **without_push(run.trainer),
         "output_dir": str(folder.checkpoints),
         "run_name": folder.path.name,
         "seed": run.seed,
@@ -128,6 +153,7 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
             "would train alone on all rows; on the CPU set trainer.use_cpu: true or "
             "trainer.ddp_backend: gloo"
         )
+    check_repeatable(args)
     return args
 
 
@@ -137,15 +163,22 @@ class MetricsFile(TrainerCallback):  # type: ignore[misc]
     def __init__(self, path: Path) -> None:
         self.path = path
         self._start_seconds = time.monotonic()
+        self._first_step = 0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Drop lines of steps after the one this start resumes from."""
+        """Drop lines of steps after the one this start resumes from, and an earlier end's line."""
+        self._first_step = state.global_step
         if not state.is_world_process_zero or not self.path.is_file():
             return
-        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
-        # A line without its end is what a killed process was writing.
-        whole = [line for line in lines if line.endswith("\n")]
-        kept = [line for line in whole if json.loads(line)["step"] <= state.global_step]
+        # Not splitlines(), for which more than a newline ends a line.
+        lines = self.path.read_text(encoding="utf-8").split("\n")
+        lines.pop()  # empty, or what a killed process was writing
+        records = [(line, json.loads(line)) for line in lines]
+        kept = [
+            line + "\n"
+            for line, record in records
+            if record["step"] <= state.global_step and "train_runtime" not in record
+        ]
         write_text_atomic(self.path, "".join(kept))
 
     def on_log(
@@ -154,6 +187,9 @@ class MetricsFile(TrainerCallback):  # type: ignore[misc]
         """One line; a value that is not finite is written as null."""
         if not state.is_world_process_zero or not logs:
             return
+        if "train_loss" in logs and state.global_step == self._first_step:
+            # All steps were done before: a mean over none is written as 0.
+            logs = {**logs, "train_loss": None}
         elapsed = round(time.monotonic() - self._start_seconds, 3)
         record = {"step": state.global_step, "elapsed_seconds": elapsed, **logs}
         record = {
@@ -213,17 +249,27 @@ def train_to_the_end(
     trainer.add_callback(MetricsFile(folder.metrics))
     trainer.add_callback(SaveBudget(budget))
     trainer.add_callback(stop)
+    trainer.add_callback(FirstStepChange(trainer.model))
     load_weights_on_resume(trainer)
-    checkpoint = _last_checkpoint(folder)
+    command = restart_command()  # while the launcher lives, who knows it
+    checkpoint, passed_over = find_checkpoint(folder.checkpoints, trainer.args.world_size)
+    for line in passed_over:
+        warn(line)
     if checkpoint is not None:
         say(f"resuming from {checkpoint}")
+    elif passed_over:
+        warn("no checkpoint is whole: starting over")
+    is_cut_short = False
     with stop:
-        trainer.train(resume_from_checkpoint=checkpoint)
-    if stop.requested and trainer.state.global_step < trainer.state.max_steps:
-        say(
-            f"stopped at step {trainer.state.global_step} of {trainer.state.max_steps}; the same "
-            f"command goes on from {folder.checkpoints}"
-        )
+        try:
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        except KeyboardInterrupt:  # the second one; the first asks for a checkpoint
+            is_cut_short = True
+    if is_cut_short or (stop.requested and trainer.state.global_step < trainer.state.max_steps):
+        warn(_how_to_go_on(trainer, folder, command))
+        if not is_cut_short:
+            # Who leaves first makes the launcher end the others, before they have said this.
+            trainer.accelerator.wait_for_everyone()
         return INTERRUPTED_EXIT_CODE
     trainer.save_model(str(folder.final))
     if main:
@@ -233,4 +279,14 @@ def train_to_the_end(
         folder.write_done({"steps": trainer.state.global_step})
     trainer.accelerator.wait_for_everyone()
     say(f"done: {folder.final}")
-    return 0
+    return publish_finished(run)
+
+
+def _how_to_go_on(trainer: Any, folder: RunFolder, command: str) -> str:
+    checkpoint, _ = find_checkpoint(folder.checkpoints, trainer.args.world_size)
+    where = f"with {checkpoint}" if checkpoint else "without any checkpoint"
+    then = "go on from it" if checkpoint else "start over"
+    return (
+        f"stopped at step {trainer.state.global_step} of {trainer.state.max_steps}, {where}; "
+        f"to {then}, the same command:\n  {command}"
+    )

@@ -15,7 +15,9 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from affect.config import Section
-from affect.video import FrameBudget
+from affect.token_limits import MAX_PROMPT_TOKENS
+from affect.video import DECODE_TIMEOUT_SECONDS, FrameBudget
+from train.lora_config import LoraSection
 
 # What a run decides itself; in `trainer` they would be a second truth.
 OWN_TRAINER_KEYS = {
@@ -26,6 +28,8 @@ OWN_TRAINER_KEYS = {
     "remove_unused_columns": "nothing (rows keep all their columns)",
     "resume_from_checkpoint": "nothing (a run resumes by itself)",
     "model_init_kwargs": "model",
+    # A configuration is written down, and a token must not be.
+    "hub_token": "the environment variable HF_TOKEN",
 }
 
 
@@ -33,6 +37,9 @@ class ModelSection(Section):
     """Which checkpoint to start from, and in which precision."""
 
     path: str = Field(description="Checkpoint folder, or a model id where a hub can be reached.")
+    base: str | None = Field(
+        None, description="Base model of an adapter, if no longer where the adapter says it is."
+    )
     dtype: Literal["float32", "bfloat16", "float16"] = Field(
         "float32", description="Precision of the weights in memory."
     )
@@ -49,10 +56,20 @@ class DataSection(Section):
         "project", description="The project's prompt, or each row's own text."
     )
     max_prompt_tokens: int = Field(
-        4096, ge=1, description="A prompt with more tokens, video included, stops the run at start."
+        MAX_PROMPT_TOKENS,
+        ge=1,
+        description="A prompt with more tokens, video included, stops the run at start.",
     )
     clip_cache_megabytes: int = Field(
         1024, ge=0, description="Memory for decoded frames, kept between epochs."
+    )
+    decode_timeout_seconds: float | None = Field(
+        DECODE_TIMEOUT_SECONDS,
+        ge=0,
+        description=(
+            "A video that takes longer to decode stops the run and is quarantined; 0 or null "
+            "decodes in the training process itself, without a limit."
+        ),
     )
 
 
@@ -64,6 +81,7 @@ class TrainRun(Section):
     model: ModelSection
     data: DataSection
     video: FrameBudget = FrameBudget()
+    lora: LoraSection | None = None
     trainer: dict[str, Any] = Field(
         default_factory=dict, description="Passed unchanged to TRL's trainer config."
     )

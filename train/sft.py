@@ -4,7 +4,8 @@ One process:  accelerate launch train/sft.py --config configs/sft/demo.yaml
 4 x H100:     accelerate launch --config_file configs/accelerate/zero3.yaml \
                   train/sft.py --config configs/sft/paper.yaml
 
-The vision tower is frozen, merger and language model are trained, on the answer's tokens only.
+The vision tower is frozen, merger and language model are trained, on the answer's tokens only; with
+a `lora` section (configs/sft/demo_lora.yaml) adapters on both are trained instead.
 Start the same command again to resume. As in the paper (section 5.1); the loss is the mean over
 clips of each clip's mean token loss, which is what its launcher's batch of one amounts to.
 """
@@ -40,21 +41,21 @@ def main(argv: list[str] | None = None) -> int:
 
 def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-defined]  # noqa: F821
     """Train one configured run; see `main`."""
-    from train.run_start import open_run, say, train_to_the_end, trl_arguments
+    from train.publishing import publish_finished
+    from train.run_start import has_trained, open_run, say, train_to_the_end, trl_arguments
 
     # Before the other imports: trackio, which TRL loads, asks at once where to write.
     folder = open_run(run, command)
     if folder is None:
-        return 0
+        return publish_finished(run)
 
     from trl import SFTConfig
 
-    from affect.model.loading import load_policy
-    from affect.model.policy import freeze_tower
-    from train.clips import ClipStore
+    from train.clips import ClipStore, guarded_reader
     from train.gradient_check import FirstStepGradients
     from train.row_data import check_lengths, load_rows
     from train.sft_trainer import VideoSftCollator, VideoSftTrainer
+    from train.start_policy import start_policy
 
     # Before the model: under ZeRO-3 the arguments decide how it is loaded.
     args = trl_arguments(
@@ -65,13 +66,14 @@ def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-define
         max_length=None,
     )
     dataset = load_rows(run.data)
-    model, processor = load_policy(
-        run.model.path, dtype=run.model.dtype, attention=run.model.attention
+    model, processor, num_trainable = start_policy(run, args)
+    reader = guarded_reader(run.data, folder)
+    longest = check_lengths(
+        *(dataset, run.data, run.video, processor, run.data.max_tokens, reader),
+        is_resumed=has_trained(folder),
     )
-    longest = check_lengths(dataset, run.data, run.video, processor, run.data.max_tokens)
-    trainable = freeze_tower(model)
-    say(f"{len(dataset)} rows; {len(trainable)} weight tensors train, the vision tower is frozen")
-    clips = ClipStore(processor, run.data, run.video)
+    say(f"{len(dataset)} rows; {num_trainable} weight tensors train, the vision tower is frozen")
+    clips = ClipStore(processor, run.data, run.video, reader)
     trainer = VideoSftTrainer(
         model=model,
         args=args,

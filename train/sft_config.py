@@ -5,6 +5,7 @@ Example: `load_config(SftRun, Path("configs/sft/demo.yaml"), {"trainer.max_steps
 
 from pydantic import Field, model_validator
 
+from affect.token_limits import MAX_TOKENS
 from train.sections import DataSection, TrainRun
 
 _ONLY_ANSWERS = "nothing: a row is a video prompt and its answer, and only answers are learned"
@@ -24,7 +25,9 @@ class SftDataSection(DataSection):
     """Rows of the cold start; the answer counts towards the length."""
 
     max_tokens: int = Field(
-        8192, ge=1, description="A row with more tokens, prompt and answer, stops the run at start."
+        MAX_TOKENS,
+        ge=1,
+        description="A row with more tokens, prompt and answer, stops the run at start.",
     )
 
 

@@ -2,8 +2,9 @@
 
 The loss is the mean over an optimizer step's rows of each row's mean token loss, on answer tokens
 only. So one batch of four clips, four batches of one with accumulation, four processes with one
-each, and the mean of four single losses are the same (a last step with fewer rows included), and a
-long answer does not outweigh a short one.
+each, and the mean of four single losses are the same, and a long answer does not outweigh a short
+one. In an epoch's last step, too: what accelerate adds there, so that all processes have full
+batches, does not count.
 
 Example: trainer = VideoSftTrainer(model=model, args=args, clips=store, train_dataset=dataset, ...)
 """
@@ -18,6 +19,7 @@ from trl import SFTTrainer
 from affect.model.inputs import pad_rows
 from affect.model.policy import model_positions
 from train.clips import ClipStore
+from train.repeatable import RepeatableTrainer
 
 IGNORED_LABEL = -100
 
@@ -64,7 +66,7 @@ class VideoSftCollator:
         }
 
 
-class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
+class VideoSftTrainer(RepeatableTrainer, SFTTrainer):  # type: ignore[misc]
     """SFT on videos; the collator brings the positions, so the model never makes its own."""
 
     loss_is_scaled_for_ga = True  # by `compute_loss`, below
@@ -76,10 +78,25 @@ class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
     def _get_num_items_in_batch(
         self, batch_samples: list[dict[str, Any]], device: torch.device
     ) -> Tensor:
-        """Rows of one optimizer step, in all its micro-batches and processes."""
-        num_rows = sum(len(batch["input_ids"]) for batch in batch_samples)
+        """Rows that count in one optimizer step, in all its micro-batches and processes."""
+        self._take_labels_from_added_rows(batch_samples)
+        num_rows = sum(int(_has_labels(batch["labels"]).sum()) for batch in batch_samples)
         total: Tensor = self.accelerator.reduce(torch.tensor(num_rows, device=device), "sum")
         return total
+
+    def _take_labels_from_added_rows(self, batch_samples: list[dict[str, Any]]) -> None:
+        """Leave out of the loss what fills an epoch's last step up: rows from the epoch's start.
+
+        accelerate deals the epoch's batches to the processes in turn, so each row's place in the
+        epoch is known, and those past the last row were added.
+        """
+        size, num_processes = self.args.train_batch_size, self.args.world_size
+        step = self.state.global_step % self.steps_per_epoch
+        first_batch = step * self.args.gradient_accumulation_steps
+        for index, batch in enumerate(batch_samples):
+            place = (first_batch + index) * num_processes + self.args.process_index
+            num_counted = max(0, len(self.train_dataset) - place * size)
+            batch["labels"][num_counted:] = IGNORED_LABEL
 
     def compute_loss(
         self,
@@ -100,7 +117,8 @@ class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
             loss = row_losses.mean()
         else:  # Gradients are averaged over processes afterwards.
             loss = row_losses.sum() * self.accelerator.num_processes / num_items_in_batch
-        self._log_token_metrics(mode, outputs, inputs["attention_mask"])
+        counted = inputs["attention_mask"] * _has_labels(inputs["labels"])[:, None]
+        self._log_token_metrics(mode, outputs, counted)
         return (loss, outputs) if return_outputs else loss
 
     def _log_token_metrics(self, mode: str, outputs: Any, attention_mask: Tensor) -> None:
@@ -119,3 +137,8 @@ class VideoSftTrainer(SFTTrainer):  # type: ignore[misc]
             # In the state, as TRL's GRPO does, so that a resumed run counts on.
             self.state.num_input_tokens_seen += int(num_all)
         self._metrics[mode]["num_tokens"] = [self.state.num_input_tokens_seen]
+
+
+def _has_labels(labels: Tensor) -> Tensor:
+    """(B,) whether a row of the batch counts."""
+    return (labels != IGNORED_LABEL).any(dim=1)

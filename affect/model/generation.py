@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
+from affect.model.growing_cache import reserve
 from affect.model.inputs import PromptInputs, banned_token_ids, pad_rows
 from affect.model.policy import causal_model, model_positions, tower_features
 
@@ -201,6 +202,7 @@ class _Decoder:
         cache = output.past_key_values
         if self.num_samples > 1:
             cache.batch_repeat_interleave(self.num_samples)
+        reserve(cache, self.max_new_tokens - 1)  # the last token is never read again
         next_position = mask.sum(dim=1, keepdim=True) + deltas
         repeat = [
             tensor.repeat_interleave(self.num_samples, dim=0)

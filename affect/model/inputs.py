@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from affect.prompts import render_segment_prompt
-from affect.timeline import RELEASED_TOLERANCE_SECONDS
+from affect.row import is_stated_duration
 from affect.video import SampledVideo
 
 Message = dict[str, Any]
@@ -54,7 +54,7 @@ def check_duration(clip: SampledVideo, stated_seconds: float, video: str) -> Non
     Raises:
         ValueError: with both durations, where they differ by more than the released data's .15 s.
     """
-    if abs(clip.duration_seconds - stated_seconds) > RELEASED_TOLERANCE_SECONDS:
+    if not is_stated_duration(stated_seconds, clip.duration_seconds):
         raise ValueError(
             f"video_duration is {stated_seconds} s, but the pictures of {video} last "
             f"{clip.duration_seconds:.3f} s"
@@ -93,9 +93,37 @@ def encode_prompt(
         name: the row's id, for errors.
 
     Raises:
-        ValueError: the prompt has another number of video parts than there are videos, or its
-            text holds a vision token. A row whose video gets lost on the way must stop the run,
-            not train on text alone.
+        ValueError: as `prompt_text`.
+    """
+    token = processor.video_token
+    parts = prompt_text(processor, messages, len(videos), name=name).split(token)
+    grids: list[Tensor] = []
+    patches: list[Tensor] = []
+    merge_unit = processor.video_processor.merge_size**2
+    filled = parts[0]
+    for video, rest in zip(videos, parts[1:], strict=True):
+        clip_patches, grid = _patches(processor.video_processor, video)
+        patches.append(clip_patches)
+        grids.append(grid)
+        filled += token * (int(grid.prod()) // merge_unit) + rest
+    return PromptInputs(
+        input_ids=torch.tensor(_token_ids(processor, filled), dtype=torch.long),
+        pixel_values_videos=torch.cat(patches) if patches else None,
+        video_grid_thw=torch.cat(grids) if grids else torch.zeros(0, 3, dtype=torch.long),
+        second_per_grid_ts=tuple(video.second_per_grid_seconds for video in videos),
+        name=name,
+    )
+
+
+def prompt_text(
+    processor: Any, messages: Sequence[Mapping[str, Any]], num_videos: int, *, name: str = ""
+) -> str:
+    """The chat up to the assistant's turn, with one video token in the place of each video.
+
+    Raises:
+        ValueError: the prompt has another number of video parts than `num_videos`, or its text
+            holds a vision token. A row whose video gets lost on the way must stop the run, not
+            train on text alone.
     """
     clean = strip_none_keys(messages)
     text = processor.apply_chat_template(clean, tokenize=False, add_generation_prompt=True)
@@ -109,32 +137,43 @@ def encode_prompt(
     )
     where = f"row {name}: " if name else ""
     # Both are counted: a text that holds the token itself would pass for a place.
-    if not len(videos) == num_places == num_parts:
+    if not num_videos == num_places == num_parts:
         raise ValueError(
             f"{where}the prompt has {num_places} places for a video ({token}) and {num_parts} "
-            f"content parts of type 'video', and {len(videos)} videos were given; each video needs "
+            f"content parts of type 'video', and {num_videos} videos were given; each video needs "
             "one part, and no text may hold the token"
         )
     if processor.image_token in text:
         raise ValueError(f"{where}still images in a prompt are not supported, only videos")
-    grids: list[Tensor] = []
-    patches: list[Tensor] = []
-    parts = text.split(token)
-    merge_unit = processor.video_processor.merge_size**2
-    filled = parts[0]
-    for video, rest in zip(videos, parts[1:], strict=True):
-        clip_patches, grid = _patches(processor.video_processor, video)
-        patches.append(clip_patches)
-        grids.append(grid)
-        filled += token * (int(grid.prod()) // merge_unit) + rest
-    ids = processor.tokenizer(filled, add_special_tokens=False)["input_ids"]
-    return PromptInputs(
-        input_ids=torch.tensor(ids, dtype=torch.long),
-        pixel_values_videos=torch.cat(patches) if patches else None,
-        video_grid_thw=torch.cat(grids) if grids else torch.zeros(0, 3, dtype=torch.long),
-        second_per_grid_ts=tuple(video.second_per_grid_seconds for video in videos),
-        name=name,
-    )
+    rendered: str = text
+    return rendered
+
+
+def count_prompt_tokens(
+    processor: Any,
+    messages: Sequence[Mapping[str, Any]],
+    num_video_tokens: int,
+    *,
+    name: str = "",
+) -> int:
+    """`encode_prompt(...).num_tokens` of a prompt with one video of so many tokens, without it.
+
+    Raises:
+        ValueError: as `prompt_text`.
+    """
+    # Special tokens stand around a video, so that what is in its place changes no other token.
+    text = prompt_text(processor, messages, 1, name=name)
+    return len(_token_ids(processor, text)) - 1 + num_video_tokens
+
+
+def count_answer_tokens(processor: Any, answer: str) -> int:
+    """Tokens of an answer as it is trained, its end token included."""
+    return len(_token_ids(processor, answer)) + 1
+
+
+def _token_ids(processor: Any, text: str) -> list[int]:
+    ids: list[int] = processor.tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids
 
 
 def _patches(video_processor: Any, video: SampledVideo) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,7 @@
 """Loading a Qwen2.5-VL and its processor: safetensors only, no code from the checkpoint.
 
+A folder with an adapter is loaded together with the base model that it names.
+
 Example: model, processor = load_policy("runs/demo/sft/final", dtype="bfloat16", device="cuda")
 """
 
@@ -10,6 +12,7 @@ import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoProcessor, Qwen2_5_VLForConditionalGeneration
 
+from affect.adapter_config import is_adapter, read_adapter_config
 from affect.model.policy import install_policy
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -24,7 +27,7 @@ def load_processor(path: str | Path) -> Any:
     _refuse_missing(path)
     try:
         processor = AutoProcessor.from_pretrained(str(path), trust_remote_code=False)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path}: no processor could be loaded: {error}") from error
     if not hasattr(processor, "video_processor"):
         raise ValueError(
@@ -41,23 +44,33 @@ def load_policy(
     dtype: str = "float32",
     device: str | None = None,
     attention: str = "sdpa",
+    base: str | Path | None = None,
 ) -> tuple[Any, Any]:
     """A Qwen2.5-VL with our positions installed, and its processor.
 
     Args:
-        path: a local checkpoint folder, or a model id where a hub can be reached.
+        path: a local checkpoint folder, of a whole model or of an adapter (then the model is an
+            `affect.model.adapter.AdapterPolicy`), or a model id where a hub can be reached.
         dtype: "float32", "bfloat16" or "float16".
         device: e.g. "cpu" or "cuda:0"; None leaves the weights where they are loaded.
         attention: transformers' attention implementation.
+        base: an adapter's base model, if no longer where its adapter_config.json says.
 
     Raises:
         ValueError: another architecture, weights that are not safetensors, broken or not all
-            there, a processor of another model, or an unknown dtype.
+            there, a processor of another model, an unknown dtype, or an adapter without its base.
     """
     if dtype not in DTYPES:
         raise ValueError(f"unknown dtype {dtype!r}; choose one of {', '.join(DTYPES)}")
     _refuse_missing(path)
     folder = Path(path)
+    if is_adapter(folder):
+        model, processor = _load_adapted(folder, dtype, attention, base)
+        if device is not None:
+            model.to(device)
+        return model, processor
+    if base is not None:
+        raise ValueError(f"{path}: is a whole model; a base is passed with an adapter only")
     if folder.is_dir() and not any(folder.glob("*.safetensors")):
         raise ValueError(f"{path}: holds no *.safetensors file; only safetensors are loaded")
     try:
@@ -91,6 +104,35 @@ def load_policy(
     if device is not None:
         model.to(device)
     return model, processor
+
+
+def _load_adapted(
+    folder: Path, dtype: str, attention: str, base: str | Path | None
+) -> tuple[Any, Any]:
+    if any(folder.glob("model*.safetensors")):
+        raise ValueError(f"{folder}: holds a whole model and an adapter; take one of them away")
+    recorded = read_adapter_config(folder).base
+    base = recorded if base is None else base
+    if is_adapter(Path(base)):
+        raise ValueError(f"{folder}: its base model {base} is an adapter itself; merge that first")
+    try:
+        _refuse_missing(base)
+    except ValueError as error:
+        raise ValueError(
+            f"{folder}: its base model is not at {base}; say where it is with model.base in a "
+            "training configuration, --base in evaluation.predict, or base= in load_policy"
+        ) from error
+    try:
+        # Here, since answering with a whole model takes no peft.
+        from affect.model.adapter import load_adapter
+    except ImportError as error:
+        raise ValueError(f"{folder}: an adapter needs peft; pip install 'peft>=0.21'") from error
+    model, _ = load_policy(base, dtype=dtype, attention=attention)
+    adapted = load_adapter(model, folder, base=str(base))
+    # The adapter's own: what it was trained with counts.
+    processor = load_processor(folder)
+    _refuse_other_tokens(folder, model, processor)
+    return adapted, processor
 
 
 def _refuse_missing(path: str | Path) -> None:

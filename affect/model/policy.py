@@ -217,8 +217,13 @@ def freeze_tower(model: Any) -> list[str]:
 
     Returns:
         the names of the trainable parameters.
+
+    Raises:
+        ValueError: the model carries an adapter, whose frozen base this would thaw.
     """
     inner = causal_model(model)
+    if hasattr(inner, "peft_config"):
+        raise ValueError("the model carries an adapter; freeze the tower before adding one")
     inner.requires_grad_(True)
     visual: Any = inner.model.visual
     visual.requires_grad_(False)

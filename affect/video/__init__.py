@@ -9,14 +9,19 @@ Example:
 from affect.video.budget import FrameBudget
 from affect.video.cache import ClipCache
 from affect.video.decode import DecodePass
+from affect.video.guarded import DECODE_TIMEOUT_SECONDS, GuardedReader
 from affect.video.open import VideoError
 from affect.video.probe import VideoInfo, probe_video
+from affect.video.quarantine import Quarantine
 from affect.video.sample import SampledVideo, sample_video
 
 __all__ = [
+    "DECODE_TIMEOUT_SECONDS",
     "ClipCache",
     "DecodePass",
     "FrameBudget",
+    "GuardedReader",
+    "Quarantine",
     "SampledVideo",
     "VideoError",
     "VideoInfo",

@@ -2,6 +2,9 @@
 
     python -m affect.video FILE...
 
+They are decoded in a worker process, so that none can hang or crash the command; one that takes
+longer than --decode-timeout-seconds is refused.
+
 Example line: `clip.mp4    132 frames    5.280 s    320x180    h264`. Exit status 1 if any file is
 refused.
 """
@@ -9,8 +12,9 @@ refused.
 import argparse
 import sys
 
+from affect.video.guarded import DECODE_TIMEOUT_SECONDS, GuardedReader
 from affect.video.open import VideoError
-from affect.video.probe import VideoInfo, probe_video
+from affect.video.probe import VideoInfo
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,16 +24,28 @@ def main(arguments: list[str] | None = None) -> int:
         description="Decode each file and print its frames, picture duration, size and decoder.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument(
+        "--decode-timeout-seconds",
+        type=float,
+        default=DECODE_TIMEOUT_SECONDS,
+        help="for one file; 0 decodes in this process, without a limit (default: %(default)g)",
+    )
+    options = parser.parse_args(arguments)
+    try:
+        reader = GuardedReader(options.decode_timeout_seconds)
+    except ValueError as error:
+        parser.error(str(error))
     num_refused = 0
-    for file in parser.parse_args(arguments).files:
-        try:
-            line = _line(file, probe_video(file))
-        except VideoError as error:
-            num_refused += 1
-            line = f"{file}\trefused: {error.reason}"
-        # A name need not be UTF-8, the terminal is.
-        sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
-        sys.stdout.flush()
+    with reader:
+        for file in options.files:
+            try:
+                line = _line(file, reader.probe(file))
+            except VideoError as error:
+                num_refused += 1
+                line = f"{file}\trefused: {error.reason}"
+            # A name need not be UTF-8, the terminal is.
+            sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
+            sys.stdout.flush()
     return 1 if num_refused else 0
 
 

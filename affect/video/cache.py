@@ -6,10 +6,12 @@ Example:
     cache = ClipCache(max_bytes=2 * 10**9)
     cache.get("clip.mp4", budget); cache.get("clip.mp4", budget)
     cache.num_decodes     # 1
+    ClipCache(max_bytes, GuardedReader(120.0).sample)     # decodes in a process of its own
 """
 
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from threading import Lock
@@ -28,14 +30,20 @@ class ClipCache:
     A file that changes (size or modification time) is decoded again. Failures are not kept: the
     next call tries again.
 
-    num_decodes: how many times a file was decoded, failures included.
+    sample: what decodes; `sample_video` or a guarded reader's `sample`.
+    num_decodes: how many times it was called, failures included.
     num_bytes: pixels held now, never above max_bytes.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        sample: Callable[[VideoPath, FrameBudget], SampledVideo] = sample_video,
+    ) -> None:
         if max_bytes < 0:
             raise ValueError(f"max_bytes must be 0 (keep nothing) or more, got {max_bytes}")
         self.max_bytes = max_bytes
+        self._sample = sample
         self.num_decodes = 0
         self.num_bytes = 0
         self._clips: OrderedDict[_Key, SampledVideo] = OrderedDict()
@@ -67,7 +75,7 @@ class ClipCache:
         self, key: _Key, path: VideoPath, budget: FrameBudget, decoding: "Future[SampledVideo]"
     ) -> SampledVideo:
         try:
-            clip = sample_video(path, budget)
+            clip = self._sample(path, budget)
         except BaseException as error:  # Waiting threads get it too, whatever it is.
             with self._lock:
                 del self._running[key]

@@ -19,6 +19,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from affect.video.budget import FrameBudget
 from affect.video.decode import DecodePass, is_dts_only
 from affect.video.open import VideoError, VideoPath, ffmpeg_reason, open_video
+from affect.video.probe import VideoInfo, describe
 from affect.video.timing import Timing
 
 # The flags give the same pixels whatever vector instructions a machine has, and full chroma.
@@ -60,6 +61,11 @@ def sample_video(path: VideoPath, budget: FrameBudget) -> SampledVideo:
 
     Raises VideoError with the path and the reason, also for an aspect ratio above 200.
     """
+    return sample_and_probe(path, budget)[0]
+
+
+def sample_and_probe(path: VideoPath, budget: FrameBudget) -> tuple[SampledVideo, VideoInfo]:
+    """`sample_video` and `probe_video` of a file, from the same decode."""
     wanted = _wanted_stamps(_packet_timing(path), budget)
     decode, taken = _take(path, wanted, budget)
     timing = decode.timing
@@ -69,7 +75,7 @@ def sample_video(path: VideoPath, budget: FrameBudget) -> SampledVideo:
         decode, taken = _take(path, set(stamps), budget)
     padding = budget.num_grids(len(stamps)) * budget.temporal_patch_size - len(stamps)
     duration_seconds = float(timing.duration)
-    return SampledVideo(
+    clip = SampledVideo(
         frames=np.stack([taken[stamp] for stamp in stamps + stamps[-1:] * padding]),
         times_seconds=tuple(timing.seconds(frame) for frame in chosen),
         duration_seconds=duration_seconds,
@@ -77,6 +83,7 @@ def sample_video(path: VideoPath, budget: FrameBudget) -> SampledVideo:
         effective_fps=budget.effective_fps(duration_seconds, len(stamps)),
         second_per_grid_seconds=budget.second_per_grid_seconds(duration_seconds, len(stamps)),
     )
+    return clip, describe(decode)
 
 
 def _num_frames(timing: Timing, budget: FrameBudget) -> int:

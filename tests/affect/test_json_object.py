@@ -16,6 +16,7 @@ from affect.json_object import (
     FoundObject,
     JsonObject,
     decode,
+    decode_whole,
     find_objects,
     scan_object,
 )
@@ -135,6 +136,54 @@ def test_the_grammar_is_pythons(text: str) -> None:
     assert complete == python_decodes(whole)
     for candidate in objects(whole):
         decode(candidate)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{}", {}),
+        (' \t\n\r{"a": 1} \r\n\t', {"a": 1.0}),
+        ('{"a": "}{"}', {"a": "}{"}),
+        ('{"a": Infinity}', {"a": math.inf}),
+        ("", None),
+        ("{} {}", None),
+        ("[{}]", None),
+        ('{"a": 1} x', None),
+        ('\ufeff{"a": 1}', None),
+        ('{"a": 1}\u00a0', None),
+        ('{"a": 1,}', None),
+        ('{"a": 01}', None),
+        ('{"a": \u0661}', None),  # a digit, though none of JSON's
+        ('{"a": "line\nbreak"}', None),
+        ("{" * 100_000, None),
+        ('{"a":' * 100_000, None),
+    ],
+)
+def test_a_whole_text_decoded_at_once(text: str, expected: object) -> None:
+    assert decode_whole(text) == expected
+
+
+def test_so_many_brackets_are_left_to_the_scan() -> None:
+    most = {"a": "[" * (MAX_DEPTH - 1)}
+    assert decode_whole(json.dumps(most)) == most
+    assert decode_whole(json.dumps({"a": "[" * MAX_DEPTH})) is None
+
+
+BLANKS = st.text(alphabet=" \n", max_size=2)
+WHOLE = st.tuples(BLANKS, JSON_OBJECTS.map(json.dumps), BLANKS).map("".join)
+
+
+@given(WHOLE | SHAPES.map("{{{}}}".format) | PIECES | st.text(max_size=60))
+def test_decoding_at_once_is_finding_and_decoding(text: str) -> None:
+    whole, found = decode_whole(text), objects(text)
+    if whole is not None:
+        assert found == [text.strip(" \t\n\r")]
+        slow = decode(found[0])
+        # Not ==: NaN is unequal to itself, and repeated keys are no part of a dict.
+        assert repr(whole) == repr(slow)
+        assert whole.repeated_keys == slow.repeated_keys
+    elif found == [text.strip(" \t\n\r")]:
+        assert text.count("{") + text.count("[") > MAX_DEPTH
 
 
 @given(SHAPES | PIECES | st.text(max_size=60))

@@ -60,6 +60,14 @@ def test_iou_is_a_share_for_any_floats(a: float, b: float, c: float, d: float) -
     assert intersection_seconds(a, b, c, d) >= 0.0
 
 
+@given(ANY_FLOAT, ANY_FLOAT, ANY_FLOAT, ANY_FLOAT)
+def test_iou_is_intersection_over_union(a: float, b: float, c: float, d: float) -> None:
+    shared = intersection_seconds(a, b, c, d)
+    union = (b - a) + (d - c) - shared
+    defined = shared > 0.0 and math.isfinite(union)
+    assert interval_iou(a, b, c, d) == (min(1.0, shared / union) if defined else 0.0)
+
+
 def test_the_two_pairings_differ() -> None:
     # The long truth shares 2.0 s of 10.0 (IoU .2), the short one 1.0 of 2.0 (IoU .5).
     pred, truth = segments((8.0, 10.0)), segments((0.0, 10.0), (9.0, 10.0))

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from affect import parsing
+from affect.json_object import decode, find_objects
 from affect.parsing import MAX_FAULTS, MAX_REPLY_CHARACTERS, ParsedReply, parse_reply
 from affect.taxonomy import DAR_EMOTIONS
 from affect.timeline import MAX_SEGMENTS, Segment, Timeline, timeline_faults
@@ -393,6 +395,49 @@ def test_prose_around_a_reply_is_a_fault_and_nothing_else(before: str, after: st
     assert parsed.segments == BOTH
     blank = not before.strip(" \t\n\r") and not after.strip(" \t\n\r")
     assert names(parsed) == ([] if blank else ["surrounding_text"])
+
+
+def scanned(text: str) -> ParsedReply:
+    """The reply as read with the scan alone, without decoding it at once first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parsing, "decode_whole", lambda text: None)
+        return parse_reply(text, 9.0)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_replies_are_wrong_in_the_same_way_without_the_fast_path(name: str) -> None:
+    text = WRONG[name][0]
+    assert repr(parse_reply(text, 9.0)) == repr(scanned(text))
+
+
+@given(st.data())
+def test_the_fast_path_changes_nothing(data: st.DataObject) -> None:
+    text = json.dumps({"segments": data.draw(st.lists(ENTRIES, max_size=3) | VALUES)})
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 3)))
+    text = text[:start] + data.draw(st.sampled_from(["", " ", '"', "}", "NaN", ","])) + text[end:]
+    assert repr(parse_reply(text, 9.0)) == repr(scanned(text))
+
+
+@given(
+    st.lists(ENTRIES | VALUES, max_size=4),
+    st.sampled_from(["", '"emotion": "Joy", ', '"x": 1, "x": 2, ']),
+)
+def test_no_entry_is_spared_a_fault(entries: list[Any], written_more: str) -> None:
+    """Entries that could be read are not asked for all their faults; here all are."""
+    text = json.dumps({"segments": entries}).replace('"end_time": ', f'{written_more}"end_time": ')
+    objects = [decode(text[found.start : found.end]) for found in find_objects(text)]
+    if not objects or "segments" not in objects[-1]:
+        return
+    expected = [
+        fault
+        for index, entry in enumerate(objects[-1]["segments"])
+        for fault in parsing._entry_faults(entry, f"segments[{index}]")
+    ]
+    parsed = parse_reply(text, 9.0)
+    if len(parsed.segments) == len(entries):
+        expected += timeline_faults(parsed.segments, 9.0)
+    assert list(parsed.faults) == expected
 
 
 @given(st.lists(ENTRIES, min_size=1, max_size=4), st.floats(0.1, 20.0))

@@ -1,10 +1,13 @@
 """The label sets agree with their sources, and gold reasons speak of their own feeling."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from affect.records import read_rows
 from affect.taxonomy import (
@@ -82,6 +85,27 @@ def test_speaks_of() -> None:
     assert not speaks_of("what happened was made in the east", "Joy")
     with pytest.raises(ValueError, match="'Happy' is not one of"):
         speaks_of("text", "Happy")
+
+
+def speaks_slowly(text: str, emotion: str) -> bool:
+    """Word by word, as `speaks_of` is described."""
+    words = re.findall(r"[a-z]+(?:['\u2019-][a-z]+)*", text.lower())
+    parts = [part for word in words for part in (word, *word.split("-"))]
+    return any(part.startswith(stem) for part in parts for stem in DAR_AFFECT_CUES[emotion])
+
+
+PIECES = st.sampled_from(
+    [" ", "-", "'", "\u2019", "5", "x", "un", "\u212a", "\u00e9", "ing", "fashion", "old"]
+    + [stem for stems in DAR_AFFECT_CUES.values() for stem in sorted(stems)][::7]
+    + [stem for stems in DAR_AFFECT_CUES.values() for stem in sorted(stems) if "-" in stem]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(PIECES, max_size=8).map("".join) | st.text(max_size=20))
+def test_speaks_of_is_what_word_by_word_says(text: str) -> None:
+    for emotion in DAR_EMOTIONS:
+        assert speaks_of(text, emotion) == speaks_slowly(text, emotion), emotion
 
 
 @needs_shared

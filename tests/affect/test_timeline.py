@@ -70,6 +70,20 @@ def test_equality_leaves_the_tolerance_out() -> None:
     assert hash(as_list) == hash(Timeline((JOY, FEAR), 9.0))
 
 
+def test_one_that_was_checked_before_is_like_any_other() -> None:
+    timeline = Timeline.already_checked((JOY, FEAR), 9.0, 0.15)
+    assert timeline == Timeline((JOY, FEAR), 9.0, 0.15)
+    assert timeline.tolerance_seconds == 0.15
+    assert hash(timeline) == hash(Timeline((JOY, FEAR), 9.0))
+    assert repr(timeline) == repr(Timeline((JOY, FEAR), 9.0, 0.15))
+
+
+def test_hashes_tell_clips_apart() -> None:
+    calm = Segment(0.0, 4.0, "Calmness", "The pond lies still.")
+    different = {Timeline((JOY, FEAR), 9.0), Timeline((JOY, FEAR), 9.01), Timeline((calm, FEAR), 9)}
+    assert len({hash(timeline) for timeline in different}) == 3
+
+
 @pytest.mark.parametrize(
     ("segments", "expected"),
     [
@@ -110,6 +124,18 @@ def test_faults_name_the_segment() -> None:
     assert timeline_faults((JOY, moved(FEAR, start=4.2)), 9.0) == (
         "gap: segments[1] starts 0.2 s after segments[0] ends",
     )
+
+
+@given(st.text() | st.text(alphabet="a \u00e9\ud83d\udc00", max_size=4))
+def test_a_reason_is_text_that_says_something(reason: str) -> None:
+    try:
+        reason.encode("utf-8")
+        expected = []
+    except UnicodeEncodeError:
+        expected = ["not_text"]
+    if not [character for character in reason if character.isalnum()]:
+        expected.insert(0, "blank_reason")
+    assert names(timeline_faults((Segment(0.0, 9.0, "Joy", reason),), 9.0)) == expected
 
 
 @pytest.mark.parametrize("duration", [0.0, -1.0, math.nan, math.inf])

@@ -13,7 +13,6 @@ from evaluation.checkpoint import (
     Checkpoint,
     choose_budget,
     find_checkpoint,
-    sha256_of_weights,
 )
 
 BUDGET = {
@@ -129,16 +128,3 @@ def test_unknown_prompt() -> None:
 def test_row_prompts_have_no_hash() -> None:
     budget = trained(prompt="row", prompt_hash=None)
     assert choose_budget(checkpoint(budget), None, allow_other=False).prompt_hash is None
-
-
-def test_weights_digest_follows_content_not_place(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "model.safetensors").write_bytes(b"weights")
-        (tmp_path / name / "config.json").write_text("{}")
-    digest = sha256_of_weights(tmp_path / "one")
-    assert sha256_of_weights(tmp_path / "two") == digest
-    (tmp_path / "two" / "model.safetensors").write_bytes(b"Weights")
-    assert sha256_of_weights(tmp_path / "two") != digest
-    with pytest.raises(ValueError, match="safetensors"):
-        sha256_of_weights(tmp_path)

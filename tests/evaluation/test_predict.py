@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from affect.prompts import prompt_hash, render_segment_prompt
+from affect.video import Quarantine
 from data_prep.rendered.encoding import write_clip
 from evaluation import predict
 from evaluation.predictions import PredictionFile, read_predictions
@@ -121,6 +122,20 @@ def test_broken_and_missing_clips_are_failed_rows_and_tried_again(
     assert ask(run) == 0
     assert "2 rows answered, 3 kept from before, 0 failed" in capsys.readouterr().out
     assert answers(run).answered == set("abcde")
+
+
+def test_a_quarantined_clip_fails_at_once_and_a_limit_of_0_reads_it(run: Path) -> None:
+    path = run / "videos" / "b.mp4"
+    Quarantine(run / "quarantine.jsonl").add(
+        path, path.stat(), "its decoder crashed (SIGSEGV)", seconds=1.0, limit_seconds=None
+    )
+    assert ask(run) == 1
+    found = answers(run)
+    assert found.answered == {"a", "c", "d", "e"}
+    error = found.replies["b"].error
+    assert error is not None and f"{path}: in quarantine since an earlier decode" in error
+    assert ask(run, "--decode-timeout-seconds", "0") == 0
+    assert ask(run, "--decode-timeout-seconds", "-1") == 2
 
 
 def test_a_row_that_states_another_duration_fails(run: Path) -> None:

@@ -48,6 +48,8 @@ CASES: dict[str, tuple[str, tuple[float, ...]]] = {
     "only the list": (json.dumps(json.loads(GOOD)["segments"]), NO_SEGMENT),
     "trailing comma": (GOOD.replace("}]}", "},]}"), NO_SEGMENT),
     "cut off": (GOOD[:-20], NO_SEGMENT),
+    "curly quotes": (GOOD.replace('"', "\u201c"), NO_SEGMENT),
+    "integer of 10,001 digits": (raw("1" + "0" * 10_000), ONE_MISSING),
     "many brackets": ("[" * 100_000, NO_SEGMENT),
     "many open objects": ('{"segments": [' * 20_000, NO_SEGMENT),
     "all NaN": (GOOD.replace("4.0", "NaN").replace("0.0", "NaN").replace("9.0", "NaN"), NO_SEGMENT),
@@ -77,6 +79,11 @@ CASES: dict[str, tuple[str, tuple[float, ...]]] = {
     "two labels": (spoilt(emotion="Joy/Fear"), (0.5, 1.0, 1.0, 0.5, 1.0)),
     # phi(0) = exp(-3) for the first: (exp(-3) + 1) / 2
     "blank reason": (spoilt(reason=" "), (0.5, 1.0, 1.0, 1.0, (math.exp(-3) + 1) / 2)),
+    # Neither has a length: IoU 0 with both, the earlier truth is 8 and 9 s away
+    "both reversed": (
+        reply_text((4.0, 0.0, "Joy", JOY), (9.0, 4.0, "Fear", FEAR)),
+        (0.3, 1.0, (math.exp(-16) + math.exp(-18)) / 4, 0.0, 1.0),
+    ),
     # [4, 0] has IoU 0 with both, the earlier is 8 s away: (.5 * exp(-16) + 1) / 2; .3 for length
     "reversed": (
         spoilt(start_time=4.0, end_time=0.0),
@@ -212,11 +219,29 @@ def truths(draw: st.DrawFn) -> Timeline:
     return Timeline(tuple(segments), ends[-1] / 10)
 
 
+any_scored_reply = given(text=replies, truth=truths(), num_tokens=st.integers(0, 3000))
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(text=replies, truth=truths(), num_tokens=st.integers(0, 3000))
+@any_scored_reply
 def test_every_reply_earns_finite_terms_between_0_and_1(
     text: str, truth: Timeline, num_tokens: int
 ) -> None:
+    assert_sound_everywhere(text, truth, num_tokens)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@settings(max_examples=3_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@any_scored_reply
+def test_thousands_of_replies_earn_finite_terms_between_0_and_1(
+    text: str, truth: Timeline, num_tokens: int
+) -> None:
+    assert_sound_everywhere(text, truth, num_tokens)
+
+
+def assert_sound_everywhere(text: str, truth: Timeline, num_tokens: int) -> None:
+    """Beside its own truth and another, with the one's duration and the other's."""
     for preset in PRESETS:
         for parsed in (
             parse_reply(text, truth.duration_seconds, num_tokens),

@@ -1,9 +1,13 @@
 """Equation 8 by hand, and what the hardened term pays for a reason."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rewards import reason
+from rewards.filler import profile_reason
 from rewards.reason import length_worth
+from rewards.words import distinct_words, jaccard
 from tests.rewards.builders import FEAR, JOY, compare, long_reason, reply_text, timeline
 
 DANCE = (
@@ -87,6 +91,42 @@ def test_equation_8_without_segments() -> None:
 def test_length_worth(num_words: int, num_reference_words: int, expected: float) -> None:
     worth = length_worth(num_words, num_reference_words)
     assert worth == pytest.approx(expected, abs=1e-9)
+
+
+WORD_LISTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), min_size=1, max_size=5)
+
+
+@settings(deadline=None)
+@given(WORD_LISTS, WORD_LISTS, st.data())
+def test_copies_are_found_as_if_each_were_compared_with_all_others(
+    word_lists: list[list[str]], true_lists: list[list[str]], data: st.DataObject
+) -> None:
+    sets = [set(found) for found in word_lists]
+    true_sets = [set(found) for found in true_lists]
+    positions = st.sets(st.integers(0, len(sets) - 1))
+    paired = data.draw(positions)
+    true_of = {one: data.draw(st.integers(0, len(true_sets) - 1)) for one in paired}
+    asked = sorted(paired & data.draw(positions))
+
+    def is_copy(one: int) -> bool:
+        for other in set(range(len(sets))) - {one}:
+            similarity = jaccard(sets[one], sets[other])
+            allowed = 0.4
+            if other in true_of:
+                alike = jaccard(true_sets[true_of[one]], true_sets[true_of[other]])
+                allowed = max(allowed, alike)
+            if similarity > allowed:
+                return True
+        return False
+
+    copies = reason._copies(
+        asked,
+        [distinct_words(found) for found in word_lists],
+        true_of,
+        [profile_reason(" ".join(found), found, "Joy") for found in true_lists],
+        0.4,
+    )
+    assert copies & set(asked) == {one for one in asked if is_copy(one)}
 
 
 OTHER_DANCE = (

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from peft import PeftModel
 from transformers import TrainerCallback
 from trl import SFTConfig
 
@@ -113,7 +114,8 @@ def sft_trainer(
     """A trainer on a tiny policy; plain SGD, so that an update shows its gradient."""
     if model is None:
         model, _ = tiny_policy()
-    freeze_tower(model)
+    if not isinstance(model, PeftModel):  # else its base is frozen already
+        freeze_tower(model)
     store = store or clip_store(world)
     settings: dict[str, Any] = {
         "output_dir": str(folder),

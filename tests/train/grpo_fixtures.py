@@ -174,12 +174,14 @@ def build_trainer(
     completion_log: Any = None,
     eval_rows: Sequence[Mapping[str, Any]] | None = None,
     attach: Callable[[Any], None] | None = None,
+    model: Any = None,
     **overrides: Any,
 ) -> RecordingTrainer:
     """A trainer on the tiny checkpoint; one step takes all rows unless `overrides` say else.
 
     Args:
         attach: called with the policy before the trainer gets it, to place hooks.
+        model: another policy than that of the checkpoint.
         overrides: fields of GRPOConfig.
     """
     reward_set = RewardSet.from_preset("paper")
@@ -213,7 +215,7 @@ def build_trainer(
         "mask_truncated_completions": truncated == "trl",
         **overrides,
     }
-    model = fresh_policy()
+    model = fresh_policy() if model is None else model
     if attach is not None:
         attach(model)
     return RecordingTrainer(

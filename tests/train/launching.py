@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 
 from affect.model.loading import load_policy
 from affect.model.tiny import row_texts, save_tiny
@@ -90,8 +91,23 @@ def launch(
     launcher: Sequence[str], script: Path, arguments: Sequence[str], **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """`accelerate launch` with one thread per process and no network."""
+    return subprocess.run(
+        launch_command(launcher, script, arguments),
+        env=launch_environment(**variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def launch_command(launcher: Sequence[str], script: Path, arguments: Sequence[str]) -> list[str]:
+    accelerate = Path(sys.executable).with_name("accelerate")
+    return [str(accelerate), "launch", *launcher, str(script), *arguments]
+
+
+def launch_environment(**variables: str) -> dict[str, str]:
     programs = Path(sys.executable).parent  # ninja, too, with which DeepSpeed compiles
-    environment = {
+    return {
         **os.environ,
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "OMP_NUM_THREADS": "1",
@@ -101,10 +117,6 @@ def launch(
         "WANDB_MODE": "offline",
         **variables,
     }
-    command = [str(programs / "accelerate"), "launch", *launcher, str(script)]
-    return subprocess.run(
-        [*command, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
 
 
 def train(
@@ -136,6 +148,15 @@ def grpo_settings(num_generations: int, max_steps: int, max_completion_length: i
         f"--trainer.max_completion_length={max_completion_length}",
         *("--trainer.temperature=1.0", "--trainer.warmup_steps=0", "--trainer.learning_rate=1e-4"),
     ]
+
+
+def sharded(stage: int, folder: Path) -> list[str]:
+    """The checked-in configuration of this ZeRO stage, for two CPU processes."""
+    config = yaml.safe_load((ROOT / "configs" / "accelerate" / f"zero{stage}.yaml").read_text())
+    config.update(num_processes=2, use_cpu=True, mixed_precision="no")
+    path = folder / f"zero{stage}.yaml"
+    path.write_text(yaml.safe_dump(config))
+    return ["--config_file", str(path)]
 
 
 def metrics(run: RunFolder) -> list[dict[str, Any]]:

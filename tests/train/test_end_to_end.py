@@ -15,7 +15,7 @@ import yaml
 
 from affect.run_folder import RunFolder
 from affect.trained_budget import read_budget
-from tests.paths import ROOT, SHARED, needs_shared
+from tests.paths import SHARED, needs_shared
 from tests.train.drawn_rows import CLIPS
 from tests.train.launching import (
     GLOO,
@@ -30,6 +30,7 @@ from tests.train.launching import (
     launch,
     make_places,
     metrics,
+    sharded,
     start_arguments,
     train,
 )
@@ -219,7 +220,7 @@ def test_two_processes_share_the_rows_and_stop_together(places: Places, tmp_path
         TWO_PROCESSES, script, start_arguments("sft", run.path, *arguments), NOTES=str(tmp_path)
     )
     assert stopped.returncode != 0
-    assert "stopped at step 2 of 4" in stopped.stdout, stopped.stderr[-5000:]
+    assert "stopped at step 2 of 4" in stopped.stderr, stopped.stderr[-5000:]
     assert not run.is_done
     # Two steps are one epoch of four rows: each process has two of them, and no row is seen twice.
     given = [(tmp_path / f"process-{rank}").read_text().splitlines()[:2] for rank in (0, 1)]
@@ -265,15 +266,6 @@ def test_grpo_on_two_processes(places: Places, grpo_on_two: RunFolder) -> None:
 
 
 # --- sharded --------------------------------------------------------------------------------------
-
-
-def sharded(stage: int, folder: Path) -> list[str]:
-    """The checked-in configuration of this ZeRO stage, for two CPU processes."""
-    config = yaml.safe_load((ROOT / "configs" / "accelerate" / f"zero{stage}.yaml").read_text())
-    config.update(num_processes=2, use_cpu=True, mixed_precision="no")
-    path = folder / f"zero{stage}.yaml"
-    path.write_text(yaml.safe_dump(config))
-    return ["--config_file", str(path)]
 
 
 @pytest.mark.parametrize("stage", [2, 3])

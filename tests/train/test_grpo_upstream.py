@@ -2,18 +2,21 @@
 
 import importlib.metadata
 import inspect
+import re
 from typing import Any
 
 import pytest
 import transformers
 import trl
-from trl import GRPOTrainer
+from trl import GRPOTrainer, SFTTrainer
 from trl.models import unwrap_model_for_generation
 from trl.trainer.utils import add_fused_lm_head
 
 from train.grpo_trainer import VideoGrpoTrainer
+from train.repeatable import RepeatableTrainer
 
 METHODS = {
+    "_get_train_sampler": ["self", "dataset"],
     "_tokenize_prompts": ["self", "prompts"],
     "_generate_single_turn": [
         "self", "prompt_ids", "images", "multimodal_fields", "num_generations", "has_tool_images",
@@ -57,6 +60,32 @@ def test_the_override_takes_the_same_ones(name: str) -> None:
 def test_nothing_else_of_trl_is_overridden_without_being_listed() -> None:
     ours = {name for name, value in vars(VideoGrpoTrainer).items() if callable(value)}
     assert {name for name in ours if hasattr(GRPOTrainer, name)} == {*METHODS, "__init__"}
+
+
+OF_EVERY_TRAINER = {
+    "_save_checkpoint": ["self", "model", "trial"],
+    "_run_epoch": [
+        "self", "model", "epoch", "train_dataloader", "steps_in_epoch",
+        "num_update_steps_per_epoch", "trial", "ignore_keys_for_eval", "start_time",
+        "resume_from_checkpoint", "epochs_trained", "steps_trained_in_current_epoch",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_EVERY_TRAINER)
+@pytest.mark.parametrize("trainer", [GRPOTrainer, SFTTrainer])
+def test_what_both_trainers_override(trainer: Any, name: str) -> None:
+    assert name in vars(RepeatableTrainer)
+    assert names(getattr(trainer, name)) == OF_EVERY_TRAINER[name]
+
+
+def test_an_epoch_is_run_with_named_arguments() -> None:
+    """As the override of `_run_epoch` takes them."""
+    loop = inspect.getsource(transformers.Trainer._inner_training_loop)
+    [call] = re.findall(r"self\._run_epoch\(([^)]*)\)", loop)
+    given = [part.strip() for part in call.split(",") if part.strip()]
+    assert [part.partition("=")[0] for part in given] == OF_EVERY_TRAINER["_run_epoch"][1:]
+    assert all("=" in part for part in given)
 
 
 def test_no_attribute_of_trl_is_shadowed() -> None:

@@ -12,14 +12,17 @@ import torch
 from safetensors.torch import load_file
 from transformers import TrainerCallback
 
+import train.interrupt
 from affect.config import load_config
 from affect.model.loading import load_policy
 from affect.run_folder import RunFolder
 from affect.trained_budget import read_budget
 from tests.paths import ROOT
 from tests.train.drawn_rows import clip_store, draw_world, sft_trainer
+from train.checkpoints import checkpoint_steps
 from train.clips import ClipStore
 from train.interrupt import StopOnInterrupt
+from train.restart_command import restart_command
 from train.run_start import INTERRUPTED_EXIT_CODE, train_to_the_end
 from train.sft_config import SftRun
 
@@ -76,14 +79,17 @@ def logged(folder: RunFolder) -> list[dict[str, Any]]:
     return [{**line, "elapsed_seconds": None} for line in lines if "loss" in line]
 
 
+@pytest.mark.parametrize("logging_steps", [1, 2])
 def test_a_stopped_run_goes_on_and_ends_as_if_it_had_not_been(
-    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], logging_steps: int
 ) -> None:
+    """The log's mean over steps 3 and 4, of which one lies before the stop, is kept too."""
     whole, stopped = RunFolder(tmp_path / "whole"), RunFolder(tmp_path / "stopped")
-    assert start(world, whole.path)[0] == 0
+    settings = {"logging_steps": logging_steps}
+    assert start(world, whole.path, **settings)[0] == 0
     before = signal.getsignal(signal.SIGINT)
 
-    code, _, _ = start(world, stopped.path, Signals(signal.SIGINT, 3))
+    code, _, _ = start(world, stopped.path, Signals(signal.SIGINT, 3), **settings)
     assert code == INTERRUPTED_EXIT_CODE == 130
     assert signal.getsignal(signal.SIGINT) is before
     assert [path.name for path in stopped.checkpoints.glob("checkpoint-*")] == ["checkpoint-3"]
@@ -91,15 +97,19 @@ def test_a_stopped_run_goes_on_and_ends_as_if_it_had_not_been(
     assert (stopped.checkpoints / "checkpoint-3" / "budget.json").is_file()
     captured = capsys.readouterr()
     assert "stopping after this step, with a checkpoint" in captured.err
-    assert "stopped at step 3 of 6; the same command goes on from" in captured.out
+    last = stopped.checkpoints / "checkpoint-3"
+    assert f"stopped at step 3 of 6, with {last}; to go on from it, the same" in captured.err
+    assert f"\n  {restart_command()}\n" in captured.err
 
-    code, store, _ = start(world, stopped.path)
+    code, store, _ = start(world, stopped.path, **settings)
     assert code == 0 and stopped.is_done
     assert f"resuming from {stopped.checkpoints / 'checkpoint-3'}" in capsys.readouterr().out
     # The rows that were skipped (one step of the second epoch) are not decoded for it: the second
     # half of that epoch brings two clips, the third epoch the others.
     assert store.num_decodes == 4
-    assert [line["step"] for line in logged(stopped)] == [1, 2, 3, 4, 5, 6]
+    assert [line["step"] for line in logged(stopped)] == list(range(1, 7))[
+        logging_steps - 1 :: logging_steps
+    ]
     assert logged(stopped) == logged(whole)
     weights, again = (load_file(f.final / "model.safetensors") for f in (whole, stopped))
     assert all(torch.equal(weights[name], again[name]) for name in weights)
@@ -126,22 +136,74 @@ def test_a_signal_in_the_last_step_ends_a_finished_run(world: Path, tmp_path: Pa
     assert code == 0 and RunFolder(tmp_path / "run").is_done
 
 
-def test_a_second_signal_ends_it_at_once(world: Path, tmp_path: Path) -> None:
-    class Twice(Signals):
-        def on_substep_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+class Twice(Signals):
+    """A signal before each of a step's two micro-batches."""
+
+    def on_substep_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step + 1 in self.steps:
             os.kill(os.getpid(), self.number)
 
+
+TWO_MICRO_BATCHES = {"per_device_train_batch_size": 1, "gradient_accumulation_steps": 2}
+
+
+def test_a_second_signal_ends_it_at_once(
+    world: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(train.interrupt, "SAME_PRESS_SECONDS", 0.0)
+    run = RunFolder(tmp_path / "run")
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        start(
-            world,
-            tmp_path / "run",
-            Twice(signal.SIGINT, 1),
-            per_device_train_batch_size=1,
-            gradient_accumulation_steps=2,
-        )
+    settings = {**TWO_MICRO_BATCHES, "save_steps": 2}
+    code, _, _ = start(world, run.path, Twice(signal.SIGINT, 4), **settings)
+    assert code == INTERRUPTED_EXIT_CODE
     assert signal.getsignal(signal.SIGINT) is before
-    assert not RunFolder(tmp_path / "run").is_done
+    assert not run.is_done
+    assert checkpoint_steps(run.checkpoints) == [2]
+    last = run.checkpoints / "checkpoint-2"
+    shown = capsys.readouterr().err
+    assert f"stopped at step 3 of 6, with {last}; to go on from it, the same command:" in shown
+
+    code, _, _ = start(world, tmp_path / "new", Twice(signal.SIGINT, 1), **settings)
+    assert code == INTERRUPTED_EXIT_CODE
+    shown = capsys.readouterr().err
+    assert "stopped at step 0 of 6, without any checkpoint; to start over, the same" in shown
+
+
+def test_the_launchers_echo_of_a_signal_is_no_second_one(world: Path, tmp_path: Path) -> None:
+    """torchrun passes on what the terminal has already sent to every process."""
+    run = RunFolder(tmp_path / "run")
+    code, _, _ = start(world, run.path, Twice(signal.SIGINT, 2), **TWO_MICRO_BATCHES)
+    assert code == INTERRUPTED_EXIT_CODE
+    assert checkpoint_steps(run.checkpoints) == [2]
+
+
+def test_a_signal_while_the_checkpoint_is_written_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(train.interrupt, "SAME_PRESS_SECONDS", 0.0)
+    with StopOnInterrupt() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert after_step(stop, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert "the checkpoint is being written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("variable", "stops"), [("ACCELERATE_MIXED_PRECISION", True), ("", False)])
+def test_the_death_of_the_launcher_stops_the_run(
+    monkeypatch: pytest.MonkeyPatch, variable: str, stops: bool
+) -> None:
+    """Started without one, a process outlives the shell that started it, as nohup wants it."""
+    for name in ("ACCELERATE_MIXED_PRECISION", "TORCHELASTIC_RUN_ID"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, "no")
+    with StopOnInterrupt() as stop:
+        assert not after_step(stop, 1)
+        monkeypatch.setattr(os, "getppid", lambda: 1)
+        assert after_step(stop, 2) is stops
 
 
 def after_step(stop: StopOnInterrupt, step: int) -> bool:

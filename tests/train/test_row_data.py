@@ -171,6 +171,15 @@ def test_only_rows_in_doubt_are_probed(world: Path, probed: list[str]) -> None:
     assert probed == ["long"]
 
 
+def test_a_resumed_run_decodes_nothing_for_it(world: Path, probed: list[str]) -> None:
+    """They were probed before the run first trained; the longest answer counts all the same."""
+    data = data_section(world, max_prompt_tokens=51)
+    rows = load_rows(data)
+    longest = check_lengths(rows, data, BUDGET, shared_processor(), 198, is_resumed=True)
+    assert probed == []
+    assert longest == check_lengths(rows, data, BUDGET, shared_processor(), 198)
+
+
 def test_the_exact_limit_passes_and_one_less_does_not(world: Path) -> None:
     check(data_section(world, max_prompt_tokens=43), 191)
     with pytest.raises(ValueError) as caught:

@@ -38,3 +38,17 @@ def test_no_files_is_a_usage_error() -> None:
     with pytest.raises(SystemExit) as stopped:
         main([])
     assert stopped.value.code == 2
+
+
+def test_a_file_that_takes_too_long_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long, good = write_clip(tmp_path / "long.mp4", 400, size=(320, 240)), tmp_path / "gone.mp4"
+    assert main([str(long), str(good), "--decode-timeout-seconds", "0.005"]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{long}\trefused: decoding took longer than 0.005 s and was ended"
+    assert second.startswith(f"{good}\trefused: cannot be read")
+    assert main([str(long), "--decode-timeout-seconds", "0"]) == 0
+    with pytest.raises(SystemExit) as stopped:
+        main([str(long), "--decode-timeout-seconds", "-1"])
+    assert stopped.value.code == 2
