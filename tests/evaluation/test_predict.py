@@ -167,7 +167,8 @@ def test_ctrl_c_keeps_what_is_answered(run: Path) -> None:
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     num_answered = len(read_predictions(path).replies)
-    assert 20 <= num_answered < 300
+    # One that was written but not yet safe on the disk when the signal came is taken back.
+    assert 19 <= num_answered < 300
     assert f"stopped with {num_answered} of 300 rows answered" in error
     for name in ("cut", "whole"):
         subprocess.run([*command, name], cwd=ROOT, check=True, capture_output=True)

@@ -19,7 +19,7 @@ from tests.train.killed_runs import (
 )
 from tests.train.launching import ONE_PROCESS, Places, completions, grpo_settings, make_places
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 NUM_STEPS = 7
 
@@ -87,18 +87,18 @@ def test_killed_four_times(places: Places, whole: tuple[KilledRun, Start]) -> No
     assert f"{folder / 'checkpoint-6'} is not whole" in third.result.stderr
     assert resumed_from(third) == "checkpoint-3"
 
-    fourth = run.start("begin 7")
-    assert resumed_from(fourth) == "checkpoint-6"
-    check_reads(fourth, whole[1], 6)
-
     # What a full disk or a broken copy leaves.
     weights = folder / "checkpoint-6" / "model.safetensors"
     content = weights.read_bytes()
     weights.write_bytes(content[:-7])
+    fourth = run.start("saved 6")
+    assert f"model.safetensors has {len(content) - 7} bytes of" in fourth.result.stderr
+    assert resumed_from(fourth) == "checkpoint-3"
+    check_reads(fourth, whole[1], 3)
+
     last = run.finish()
-    assert f"model.safetensors has {len(content) - 7} bytes of" in last.result.stderr
-    assert resumed_from(last) == "checkpoint-3"
-    check_reads(last, whole[1], 3)
+    assert resumed_from(last) == "checkpoint-6"
+    check_reads(last, whole[1], 6)
     assert log_lines(run.run) == log_lines(whole[0].run)
     assert all_completions(run.run) == all_completions(whole[0].run)
     check_same_weights(run.run, whole[0].run)

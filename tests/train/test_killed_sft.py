@@ -17,7 +17,7 @@ from tests.train.killed_runs import (
 )
 from tests.train.launching import ONE_PROCESS, Places, make_places
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 SETTINGS = [
     *("--trainer.per_device_train_batch_size", "2", "--trainer.max_steps", "8"),

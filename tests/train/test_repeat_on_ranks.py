@@ -29,7 +29,7 @@ from tests.train.launching import (
     sharded,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # DeepSpeed may compile for a minute
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # DeepSpeed may compile for a minute
 
 NUM_SFT_STEPS = 8
 NUM_GRPO_STEPS = 4

@@ -21,7 +21,7 @@ from tests.train.launching import (
 )
 from train.checkpoints import CONTENTS_FILE, checkpoint_steps
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 NUM_STEPS = 12
 PAUSE_SECONDS = 8
