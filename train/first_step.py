@@ -83,7 +83,8 @@ class FirstStepChange(TrainerCallback):  # type: ignore[misc]
             if weight is not None and _fingerprint(weight) != one.before:
                 continue
             stayed.append(one)
-            if weight is None or self._must_have_moved(args, one, gradient, weight.dtype):
+            dtype = torch.float32 if weight is None else weight.dtype
+            if self._must_have_moved(args, one, gradient, dtype):
                 blocked.append(one.name)
         self.still = stayed
         if blocked:
@@ -145,7 +146,10 @@ def _weight(parameter: nn.Parameter) -> Tensor | None:
         return parameter.detach()
     from deepspeed.utils import safe_get_full_fp32_param
 
-    whole: Tensor | None = safe_get_full_fp32_param(parameter)
+    try:
+        whole: Tensor | None = safe_get_full_fp32_param(parameter)
+    except KeyError:  # ZeRO-3's way to say so, on every process
+        return None
     return whole
 
 

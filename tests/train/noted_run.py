@@ -7,7 +7,8 @@ where KILL says. Started by `accelerate launch` in place of the entry point that
 
 Moments: "begin N", the start of step N; "model N" and "files N", while the checkpoint of step N is
 written (the model alone, or all but its list of contents); "saved N", when it is whole. With
-KILL_RANK, another process than the first. PAUSE="N seconds" sleeps in step N.
+KILL_RANK, another process than the first. PAUSE="N seconds" sleeps in step N. FORGET=NAME leaves a
+weight out of the optimizer.
 """
 
 import os
@@ -53,6 +54,7 @@ prompt, decode = ClipStore.prompt, ClipCache._decode
 save_optimizer = Trainer._save_optimizer_and_scheduler
 seal = train.repeatable.seal_checkpoint
 train_to_the_end = train.run_start.train_to_the_end
+create = Trainer.create_optimizer
 
 
 def noted_prompt(store: ClipStore, row: Any) -> Any:
@@ -76,6 +78,15 @@ def killed_before_seal(folder: Path, num_processes: int) -> None:
     die_at(f"saved {folder.name.removeprefix('checkpoint-')}")
 
 
+def create_optimizer(trainer: Any, *args: Any) -> Any:
+    optimizer = create(trainer, *args)
+    for name, weight in trainer.model.named_parameters():
+        if name == os.environ.get("FORGET"):
+            for group in optimizer.param_groups:
+                group["params"] = [one for one in group["params"] if one is not weight]
+    return optimizer
+
+
 def watched(trainer: Any, *args: Any, **kwargs: Any) -> int:
     trainer.add_callback(AtStepBegin())
     return train_to_the_end(trainer, *args, **kwargs)
@@ -84,6 +95,7 @@ def watched(trainer: Any, *args: Any, **kwargs: Any) -> int:
 ClipStore.prompt = noted_prompt  # type: ignore[method-assign]
 ClipCache._decode = noted_decode  # type: ignore[method-assign]
 Trainer._save_optimizer_and_scheduler = killed_after_model
+Trainer.create_optimizer = create_optimizer
 train.repeatable.seal_checkpoint = killed_before_seal
 train.run_start.train_to_the_end = watched
 runpy.run_path(os.environ["SCRIPT"], run_name="__main__")

@@ -113,6 +113,25 @@ def check_same_steps(lines: list[dict[str, Any]], expected: list[dict[str, Any]]
             assert line.get(name) == pytest.approx(other.get(name), abs=1e-5), name
 
 
+@pytest.mark.parametrize("stage", [2, 3])
+def test_a_weight_that_the_optimizer_was_not_given(
+    places: Places, tmp_path: Path, stage: int
+) -> None:
+    """ZeRO keeps copies of its own, on which it steps."""
+    pytest.importorskip("deepspeed")
+    run = sft(
+        places,
+        f"forgotten_zero{stage}",
+        sharded(stage, tmp_path),
+        *("--trainer.per_device_train_batch_size=1", *GLOO),
+    )
+    name = "model.language_model.layers.0.mlp.up_proj.weight"
+    start = run.start(FORGET=name)
+    assert start.result.returncode != 0 and not run.run.is_done
+    assert "step 1 had gradients and a learning rate of 0.0001, but these" in start.result.stderr
+    assert f"trainable weights did not change: {name}; the optimizer" in start.result.stderr
+
+
 # --- GRPO -----------------------------------------------------------------------------------------
 
 
