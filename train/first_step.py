@@ -21,6 +21,8 @@ from transformers import TrainerCallback
 
 # A gradient below this, clipped, may drown in the epsilon by which Adam divides.
 SMALLEST_GRADIENT = 1e-5
+# fp16 begins with losses, and so gradients, that are this much larger.
+FP16_SCALE = 2.0**16
 # An update counts as visible from so many times half of the space between two floats.
 VISIBLE_UPDATE = 8.0
 # So many steps with gradients at the highest rate are looked at. An adapter's A has its first
@@ -116,7 +118,8 @@ class FirstStepChange(TrainerCallback):  # type: ignore[misc]
     def _must_have_moved(
         self, args: Any, one: _Watched, gradient: float, dtype: torch.dtype
     ) -> bool:
-        if not SMALLEST_GRADIENT <= gradient < math.inf:
+        scale = FP16_SCALE if args.fp16 else 1.0
+        if not SMALLEST_GRADIENT * scale <= gradient < math.inf:
             return False  # none, or one that overflowed, for which fp16 skips the step
         # Adam and its kin move by about the rate, whatever the gradient's size.
         update = self._rate * (gradient if "sgd" in str(args.optim).lower() else 1.0)

@@ -24,7 +24,7 @@ from train.checkpoints import CONTENTS_FILE, checkpoint_steps
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 NUM_STEPS = 12
-PAUSE_SECONDS = 8
+PAUSE_SECONDS = 6
 
 
 @pytest.fixture(scope="module")
