@@ -34,8 +34,8 @@ from train.clips import ClipStore
 from train.completion_log import CompletionLog
 from train.group_metrics import group_spread
 from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
+from train.repeat_sampler import EpochRepeatSampler
 from train.repeatable import RepeatableTrainer
-from train.row_order import EpochRepeatSampler
 
 # Losses that average over sequences; bnpo averages over micro-batches, and the others already
 # divide by the tokens that are kept.

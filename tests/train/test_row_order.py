@@ -8,7 +8,8 @@ from accelerate.data_loader import prepare_data_loader, skip_first_batches
 from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
 from trl.trainer.utils import RepeatSampler
 
-from train.row_order import EpochRepeatSampler, set_epoch
+from train.repeat_sampler import EpochRepeatSampler
+from train.row_order import set_epoch
 
 ROWS = list(range(12))
 GRPO = {"mini_repeat_count": 2, "batch_size": 3, "repeat_count": 2, "seed": 7}

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -185,3 +187,9 @@ def test_a_budget_beside_every_checkpoint(tmp_path: Path) -> None:
     assert list((tmp_path / "checkpoint-3").iterdir()) == []
     SaveBudget(budget).on_save(args, state(3), None)
     assert read_budget(tmp_path / "checkpoint-3" / "budget.json") == budget
+
+
+def test_trl_is_not_loaded_before_a_run_is_open() -> None:
+    """TRL loads trackio, which asks at once where to write; only an open run says that."""
+    code = "import sys, train.run_start; sys.exit('trl' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
