@@ -24,6 +24,7 @@ folder.write_done({"steps": 120})
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,9 @@ class RunFolder:
 
     def completions(self, step: int) -> Path:
         return self.path / "completions" / f"step_{step:06d}.jsonl"
+
+    def checkpoint(self, step: int) -> Path:
+        return self.checkpoints / f"checkpoint-{step}"
 
     def predictions(self, name: str) -> Path:
         return self.path / "predictions" / f"{name}.jsonl"
@@ -148,3 +152,11 @@ def _git(checkout: Path, *arguments: str) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def checkpoint_steps(checkpoints: Path) -> list[int]:
+    """Steps of all folders checkpoint-N in a run's `checkpoints`, whole or not, ascending."""
+    if not checkpoints.is_dir():
+        return []
+    matches = [re.fullmatch(r"checkpoint-(\d+)", path.name) for path in checkpoints.iterdir()]
+    return sorted(int(match.group(1)) for match in matches if match)

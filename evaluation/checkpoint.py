@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affect.prompts import prompt_hash
-from affect.run_folder import RunFolder
+from affect.run_folder import RunFolder, checkpoint_steps
 from affect.trained_budget import (
     BUDGET_FILE,
     ROW_PROMPT,
@@ -48,15 +48,10 @@ def find_checkpoint(
         if not run.is_dir():
             raise ValueError(f"{run}: there is no such run folder")
         places = RunFolder(run)
-        folder = places.final if step is None else places.checkpoints / f"checkpoint-{step}"
+        folder = places.final if step is None else places.checkpoint(step)
         budget_paths = [places.budget, folder / BUDGET_FILE]
         if not folder.is_dir():
-            steps = sorted(
-                int(found.name.removeprefix("checkpoint-"))
-                for found in places.checkpoints.glob("checkpoint-*")
-                if found.name.removeprefix("checkpoint-").isdigit()
-            )
-            known = ", ".join(map(str, steps)) or "none"
+            known = ", ".join(map(str, checkpoint_steps(places.checkpoints))) or "none"
             wanted = "finished model" if step is None else f"checkpoint {step}"
             raise ValueError(f"{run}: has no {wanted} ({folder}); its checkpoints: {known}")
     for path in budget_paths:

@@ -14,7 +14,7 @@ from typing import Any
 from affect.adapter_config import is_adapter, read_adapter_config
 from affect.config.strict_yaml import read_yaml_mapping
 from affect.prompts import prompt_hash
-from affect.run_folder import RunFolder
+from affect.run_folder import RunFolder, checkpoint_steps
 from affect.trained_budget import BUDGET_FILE, ROW_PROMPT, TrainedBudget, read_budget
 
 
@@ -103,7 +103,7 @@ def find_source(run: Path, *, step: int | None = None, base: str | None = None) 
         raise ValueError(
             f"{run}: {problem}; name the folder of a run of train/sft.py or train/grpo.py"
         )
-    checkpoint = folder.final if step is None else folder.checkpoints / f"checkpoint-{step}"
+    checkpoint = folder.final if step is None else folder.checkpoint(step)
     if step is None and not folder.is_done:
         raise ValueError(
             f"{run}: is not finished; the training command, started again, goes on with it, or "
@@ -126,9 +126,7 @@ def _base(first: Stage) -> str:
 
 
 def _steps(folder: RunFolder) -> str:
-    names = [path.name.removeprefix("checkpoint-") for path in folder.checkpoints.glob("*")]
-    steps = sorted((name for name in names if name.isdigit()), key=int)
-    return ", ".join(steps) or "there is none"
+    return ", ".join(map(str, checkpoint_steps(folder.checkpoints))) or "there is none"
 
 
 def _budget(folder: RunFolder, checkpoint: Path) -> TrainedBudget:

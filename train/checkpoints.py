@@ -12,11 +12,10 @@ Example: checkpoint, passed_over = find_checkpoint(folder.checkpoints, num_proce
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
-from affect.run_folder import write_json
+from affect.run_folder import checkpoint_steps, write_json
 
 CONTENTS_FILE = "contents.json"
 
@@ -71,14 +70,6 @@ def find_checkpoint(checkpoints: Path, num_processes: int) -> tuple[Path | None,
             )
         return folder, passed_over
     return None, passed_over
-
-
-def checkpoint_steps(checkpoints: Path) -> list[int]:
-    """Steps of all checkpoint folders, whole or not, in ascending order."""
-    if not checkpoints.is_dir():
-        return []
-    matches = [re.fullmatch(r"checkpoint-(\d+)", path.name) for path in checkpoints.iterdir()]
-    return sorted(int(match.group(1)) for match in matches if match)
 
 
 def _read_contents(folder: Path) -> dict[str, Any] | None:

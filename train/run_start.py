@@ -19,9 +19,9 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from affect.atomic import write_text_atomic
 from affect.config import check_known, load_config, save_config
-from affect.run_folder import RunFolder
+from affect.run_folder import RunFolder, checkpoint_steps
 from affect.trained_budget import BUDGET_FILE, ROW_PROMPT, SEGMENT_PROMPT, TrainedBudget
-from train.checkpoints import checkpoint_steps, find_checkpoint
+from train.checkpoints import find_checkpoint
 from train.first_step import FirstStepChange
 from train.interrupt import StopOnInterrupt
 from train.progress import ReadableProgress

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from train.checkpoints import CONTENTS_FILE, checkpoint_steps, find_checkpoint, seal_checkpoint
+from affect.run_folder import checkpoint_steps
+from train.checkpoints import CONTENTS_FILE, find_checkpoint, seal_checkpoint
 
 FILES = {
     "model.safetensors": b"w" * 100,

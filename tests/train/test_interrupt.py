@@ -15,11 +15,10 @@ from transformers import TrainerCallback
 import train.interrupt
 from affect.config import load_config
 from affect.model.loading import load_policy
-from affect.run_folder import RunFolder
+from affect.run_folder import RunFolder, checkpoint_steps
 from affect.trained_budget import read_budget
 from tests.paths import ROOT
 from tests.train.drawn_rows import clip_store, draw_world, sft_trainer
-from train.checkpoints import checkpoint_steps
 from train.clips import ClipStore
 from train.interrupt import StopOnInterrupt
 from train.restart_command import restart_command

@@ -10,8 +10,9 @@ import torch
 from transformers import TrainerCallback
 from trl import SFTConfig
 
+from affect.run_folder import checkpoint_steps
 from tests.train.drawn_rows import draw_world, sft_trainer
-from train.checkpoints import CONTENTS_FILE, checkpoint_steps, find_checkpoint
+from train.checkpoints import CONTENTS_FILE, find_checkpoint
 from train.repeatable import check_repeatable
 from train.sft_trainer import IGNORED_LABEL, VideoSftTrainer
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from affect.run_folder import checkpoint_steps
 from tests.train.killed_runs import KilledRun, log_lines
 from tests.train.launching import (
     GLOO,
@@ -19,7 +20,7 @@ from tests.train.launching import (
     launch_environment,
     make_places,
 )
-from train.checkpoints import CONTENTS_FILE, checkpoint_steps
+from train.checkpoints import CONTENTS_FILE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
