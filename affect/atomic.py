@@ -3,6 +3,7 @@
 A reader, or a run that starts after a crash, sees the old file or the new one, never half of one.
 
     write_text_atomic(Path("runs/demo/done.json"), '{"steps": 120}\\n')
+    write_bytes_atomic(Path("cache/0a1b.safetensors"), data)
 """
 
 import os
@@ -11,15 +12,20 @@ from pathlib import Path
 
 
 def write_text_atomic(path: Path, text: str) -> None:
-    """Replace `path` by `text` (UTF-8, newlines as given); missing folders are made.
+    """Replace `path` by `text` (UTF-8, newlines as given); see `write_bytes_atomic`."""
+    write_bytes_atomic(path, text.encode())
+
+
+def write_bytes_atomic(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`; missing folders are made.
 
     The bytes are on the disk before the name points at them, so a power cut leaves one of the two.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(temporary, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(temporary, "xb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

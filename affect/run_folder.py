@@ -5,7 +5,9 @@ runs/demo/grpo/
     environment.json          revision, package versions, machine, command
     budget.json               frame budget and prompt hash
     metrics.jsonl             one line per logged step
-    quarantine.jsonl          videos whose decoding had to be ended, if any
+    quarantine.jsonl          videos that can't be decoded, or not in time, if any
+    replaced_rows.jsonl       rows whose clip couldn't be read, and which row took their place
+    stalled/rank_0.txt        where each process stood when a run stood still and was ended
     completions/step_000012.jsonl
     checkpoints/checkpoint-12/
     final/                    the trained model
@@ -63,6 +65,14 @@ class RunFolder:
     @property
     def quarantine(self) -> Path:
         return self.path / "quarantine.jsonl"
+
+    @property
+    def replaced_rows(self) -> Path:
+        return self.path / "replaced_rows.jsonl"
+
+    @property
+    def stalled(self) -> Path:
+        return self.path / "stalled"
 
     @property
     def checkpoints(self) -> Path:

@@ -137,8 +137,10 @@ def test_every_import_is_a_declared_dependency() -> None:
     declared = {requirement_name(text) for text in PROJECT["project"]["dependencies"]}
     for extra in PROJECT["project"]["optional-dependencies"].values():
         declared |= {requirement_name(text) for text in extra}
-    # safetensors and tokenizers are transformers' own formats and come with it.
-    declared |= {"safetensors", "tokenizers"}
+    # safetensors and tokenizers are transformers' own formats and come with it; vLLM has an
+    # environment of its own (requirements-vllm.txt); flash-attn is built by its user for his GPU,
+    # and asked for by name only.
+    declared |= {"safetensors", "tokenizers", "vllm", "flash-attn"}
     distributions = metadata.packages_distributions()
     for path in python_files(*OUR_PACKAGES, "tests"):
         for module in {name.split(".")[0] for name in imported_modules(path)}:

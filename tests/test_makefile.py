@@ -14,6 +14,8 @@ from tests.paths import ROOT
 
 PYTHON = """#!/bin/sh
 case "$*" in
+  *"-m venv --without-pip"*) mkdir -p .venv-vllm && echo venv-vllm >> calls ;;
+  *"pip --python"*) echo "$*" >> calls; [ ! -e broken-vllm ] ;;
   *"-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python && echo venv >> calls ;;
   *"-m pytest -m slow"*) exit "$(cat code)" ;;
   *"pip install"*) echo "$*" >> calls; [ ! -e broken ] ;;
@@ -25,7 +27,7 @@ esac
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "requirements-vllm.txt"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "python").write_text(PYTHON)
     (tmp_path / "python").chmod(0o755)
@@ -85,6 +87,20 @@ def test_only_a_run_without_slow_tests_is_let_through(
 ) -> None:
     (project / "code").write_text(code)
     assert (make(project, "test-slow").returncode == 0) is passes
+
+
+VLLM = "-m pip --python .venv-vllm/bin/python install --no-deps -r requirements-vllm.txt"
+
+
+def test_vllm_gets_an_environment_beside_the_other(project: Path) -> None:
+    (project / "broken-vllm").touch()
+    assert make(project, "vllm").returncode != 0
+    assert calls(project) == ["venv", ALL, "venv-vllm", VLLM]
+    (project / "broken-vllm").unlink()
+    assert make(project, "vllm").returncode == 0
+    assert calls(project) == ["venv-vllm", VLLM]
+    assert make(project, "vllm").returncode == 0
+    assert calls(project) == []
 
 
 def test_python_too_old(project: Path) -> None:

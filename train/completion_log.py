@@ -1,11 +1,13 @@
 """Every step's completions on disk, for machines (JSONL) and for people (a text table).
 
     completions/step_000012.jsonl   one line per completion:
-        {"step": 12, "id": "train/00012", "sample": 3, "text": "...", "num_tokens": 131,
-         "finished": true, "dropped": false, "struct": 1.0, ..., "reward": 0.71, "advantage": 0.4}
+        {"step": 12, "id": "train/00012", "sample": 3, "replaces": null, "text": "...",
+         "num_tokens": 131, "finished": true, "dropped": false, "struct": 1.0, ..., "reward": 0.71,
+         "advantage": 0.4}
     completions/step_000012.txt     the first rows as a table
 
-A reward that was not given is null, never 0.
+`replaces` is the id of a row whose clip could not be read and whose place this one took. A reward
+that was not given is null, never 0.
 """
 
 import io
@@ -48,13 +50,15 @@ class CompletionLog:
         advantages: Sequence[float],
     ) -> None:
         """Record one sampling of all processes under `step`, the update it is used for."""
-        sample_of: dict[str, int] = {}
+        sample_of: dict[tuple[str, str | None], int] = {}
         records: list[dict[str, Any]] = []
         for row, completion, is_dropped, values, advantage in zip(
             rows, completions, dropped, terms, advantages, strict=True
         ):
-            sample = sample_of.get(row["id"], 0)
-            sample_of[row["id"]] = sample + 1
+            # A row that replaces another may be in the batch for itself, too.
+            group = (row["id"], row.get("replaces"))
+            sample = sample_of.get(group, 0)
+            sample_of[group] = sample + 1
             scored = {
                 name: None if math.isnan(value) else value
                 for name, value in zip(term_names, values, strict=True)
@@ -69,6 +73,7 @@ class CompletionLog:
                     "step": step,
                     "id": row["id"],
                     "sample": sample,
+                    "replaces": row.get("replaces"),
                     "text": completion.text,
                     "num_tokens": len(completion.token_ids),
                     "finished": completion.finished,

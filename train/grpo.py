@@ -56,12 +56,17 @@ def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defin
 
     from trl import GRPOConfig
 
+    from affect.model.shared_prefix_attention import check_attention
+    from train.bad_clips import clip_replacer
     from train.clips import ClipStore, guarded_reader
     from train.completion_log import CompletionLog
+    from train.engine_trainer import EngineGrpoTrainer
     from train.gradient_check import FirstStepGradients
-    from train.grpo_trainer import VideoGrpoTrainer
+    from train.log_probs import log_prob_pass
     from train.row_data import check_lengths, load_rows
+    from train.start_engine import started_engine
     from train.start_policy import start_policy
+    from train.tower import open_tower_cache
 
     # Before the model: under ZeRO-3 the arguments decide how it is loaded.
     args = trl_arguments(
@@ -72,31 +77,47 @@ def train(run: "GrpoRun", command: list[str]) -> int:  # type: ignore[name-defin
         mask_truncated_completions=run.rollout.truncated == "trl",
     )
     logging.getLogger("trl.trainer.grpo_trainer").addFilter(_without_dropped_warning)
-    dataset = load_rows(run.data)
+    if run.log_probs.mode == "shared":
+        is_half = args.bf16 or args.fp16 or run.model.dtype != "float32"
+        check_attention(run.log_probs.attention, args.device.type, is_half=is_half)
+    dataset = load_rows(run.data, is_resumed=has_trained(folder))
     model, processor, num_trainable = start_policy(run, args)
     reader = guarded_reader(run.data, folder)
     check_lengths(
         *(dataset, run.data, run.video, processor, None, reader),
         is_resumed=has_trained(folder),
     )
+    tower_cache = open_tower_cache(run, args, model, processor)
     say(f"{len(dataset)} rows; {num_trainable} weight tensors train, the vision tower is frozen")
-    trainer = VideoGrpoTrainer(
-        model=model,
-        reward_funcs=reward.trl_functions(),
-        args=args,
-        train_dataset=dataset,
-        processing_class=processor,
-        callbacks=[FirstStepGradients(model)],
-        clips=ClipStore(processor, run.data, run.video, reader),
-        truncated=run.rollout.truncated,
-        completion_log=CompletionLog(
-            folder.path / "completions", run.rollout.max_decoded_completions, args.report_to
-        ),
-    )
-    cycle = args.steps_per_generation * args.num_iterations // args.gradient_accumulation_steps
-    return train_to_the_end(
-        trainer, run, folder, args.max_completion_length, steps_per_sampling=cycle
-    )
+    clips = ClipStore(processor, run.data, run.video, reader, tower_cache)
+    with started_engine(run, args, folder.path, model, processor) as engine:
+        trainer = EngineGrpoTrainer(
+            model=model,
+            reward_funcs=reward.trl_functions(),
+            args=args,
+            train_dataset=dataset,
+            processing_class=processor,
+            callbacks=[FirstStepGradients(model)],
+            clips=clips,
+            replacer=clip_replacer(clips, dataset, run, folder),
+            truncated=run.rollout.truncated,
+            log_prob_pass=log_prob_pass(
+                run.log_probs.mode, run.log_probs.attention, processor.tokenizer.pad_token_id
+            ),
+            engine=engine,
+            logp_alarm=run.rollout.logp_alarm,
+            alarm_every_steps=run.rollout.alarm_every_steps,
+            stop_on_alarm=run.rollout.stop_on_alarm,
+            completion_log=CompletionLog(
+                folder.path / "completions", run.rollout.max_decoded_completions, args.report_to
+            ),
+        )
+        cycle = args.steps_per_generation * args.num_iterations // args.gradient_accumulation_steps
+        return train_to_the_end(
+            *(trainer, run, folder, args.max_completion_length),
+            steps_per_sampling=cycle,
+            before_end=[reader.close],
+        )
 
 
 def _without_dropped_warning(record: logging.LogRecord) -> bool:

@@ -26,14 +26,20 @@ def check_batch_layout(args: Any) -> None:
     Raises:
         ValueError: names the settings and what to change.
     """
-    size = args.num_generations
-    if args.per_device_train_batch_size % size:
-        raise ValueError(
-            f"per_device_train_batch_size ({args.per_device_train_batch_size}) must be a multiple "
-            f"of num_generations ({size}), so that each process has whole groups; keep the "
-            "effective batch with gradient_accumulation_steps"
-        )
+    size, batch = args.num_generations, args.per_device_train_batch_size
     accumulation, cycle = args.gradient_accumulation_steps, args.steps_per_generation
+    if batch % size and size % batch:
+        raise ValueError(
+            f"per_device_train_batch_size ({batch}) must be a multiple of num_generations ({size}) "
+            "or divide it, so that whole groups can be told from parts of one; keep the effective "
+            "batch with gradient_accumulation_steps"
+        )
+    if batch * accumulation % size:
+        raise ValueError(
+            f"per_device_train_batch_size ({batch}) x gradient_accumulation_steps ({accumulation}) "
+            f"must be a multiple of num_generations ({size}), so that each process has whole "
+            "groups in each optimizer step; raise gradient_accumulation_steps"
+        )
     if cycle % accumulation:
         raise ValueError(
             f"steps_per_generation ({cycle}) must be a multiple of gradient_accumulation_steps "
@@ -77,6 +83,13 @@ def check_sampling(args: Any, truncated: str) -> None:
                 f"{name} ({getattr(args, name)!r}) has no effect here: completions are sampled "
                 "with temperature, top_k and top_p; leave it out"
             )
+    plugin = getattr(args, "deepspeed_plugin", None)
+    if plugin is not None and plugin.zero_stage == 3 and not args.ds3_gather_for_generation:
+        raise ValueError(
+            "ds3_gather_for_generation is False, but completions are sampled with the weights "
+            "gathered: processes take different numbers of steps and would wait for each other's "
+            "shards for ever; leave it True, or use ZeRO-2 where a whole model does not fit"
+        )
     if truncated not in TRUNCATED_CHOICES:
         raise ValueError(f"truncated is {truncated!r}, not one of {', '.join(TRUNCATED_CHOICES)}")
     if args.mask_truncated_completions != (truncated == "trl"):

@@ -2,8 +2,9 @@
 
 What it changes, and nothing else: prompts get their clip (`_tokenize_prompts`), replies are sampled
 with a seed of their own each (`_generate_single_turn`), rows come in an order that a resumed run
-has too (`_get_train_sampler`), every log-prob pass sees the same tower features at the same
-positions (`_get_per_token_logps_and_entropies`), and completions that must not count are left out
+has too (`_get_train_sampler`) and group by group (`_prepare_inputs`), every log-prob pass sees the
+same tower features at the same positions, each prompt once for its group
+(`_get_per_token_logps_and_entropies`), and completions that must not count are left out
 of rewards, advantages and loss. Rewards, advantages and the loss itself are TRL's. The methods
 overridden are private; a test compares their signatures with the pinned release.
 
@@ -27,15 +28,18 @@ from affect.model.policy import (
     ClipFeatures,
     causal_model,
     install_policy,
-    model_positions,
-    run_tower,
 )
+from train.bad_clips import ClipReplacer
 from train.clips import ClipStore
 from train.completion_log import CompletionLog
 from train.group_metrics import group_spread
+from train.group_order import whole_groups
 from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
+from train.log_probs import LogProbPass, ScoredPrompt, shared_log_probs
 from train.repeat_sampler import EpochRepeatSampler
 from train.repeatable import RepeatableTrainer
+from train.stages import in_stage, note_rows, stage
+from train.tower import ClipInputs, ClipTower
 
 # Losses that average over sequences; bnpo averages over micro-batches, and the others already
 # divide by the tokens that are kept.
@@ -49,11 +53,16 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         clips: where a row's prompt and clip come from.
         truncated: "keep", "drop" or "trl", see `RolloutSection.truncated`.
         completion_log: receives each step's completions, or None.
+        log_prob_pass: how log-probs are computed, `train.log_probs.log_prob_pass(...)`.
+        replacer: puts another row in the place of one whose clip can't be read, in all of its
+            group; None stops there, and so does an evaluation.
 
     Raises:
         ValueError: batch settings under which a group would be split over processes or steps, and
             settings that would have no effect.
     """
+
+    _buffered_inputs: Any  # the micro-batches of a sampling, TRL's
 
     def __init__(
         self,
@@ -61,27 +70,35 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         clips: ClipStore,
         truncated: str = "keep",
         completion_log: CompletionLog | None = None,
+        log_prob_pass: LogProbPass = shared_log_probs,
+        replacer: ClipReplacer | None = None,
         **kwargs: Any,
     ) -> None:
         self.clips = clips
         self.truncated = truncated
         self.completion_log = completion_log
+        self.replacer = replacer
+        self._read_prompts: dict[str, PromptInputs] = {}
         check_batch_layout(kwargs["args"])
         check_num_rows(kwargs["args"], len(kwargs["train_dataset"]))
         check_sampling(kwargs["args"], truncated)
         super().__init__(*args, **kwargs)
         if self.ref_model is not None:
             install_policy(self.ref_model)
+        self._log_prob_pass = log_prob_pass
         self._rows: list[dict[str, Any]] = []
         self._prompts: list[PromptInputs] = []
         self._clip_of_row: list[int] = []
         # By mode: an evaluation within a sampling's cycle must not touch the training rows' clips.
         self._clip_features: dict[str, list[ClipFeatures]] = {"train": [], "eval": []}
-        self._active_clips: Tensor | None = None
+        self._scored_prompts: dict[str, list[ScoredPrompt]] = {"train": [], "eval": []}
+        self._prompt_of_row: list[int] = []
+        # Which of the scored prompts each row of the next log-prob pass belongs to.
+        self._active_prompts: Tensor | None = None
         self._sampled: list[Completion] = []
         self._dropped: list[bool] = []
         self._rewards_per_func: Tensor | None = None
-        self.num_tower_runs = 0
+        self.tower = ClipTower(self.accelerator, clips.tower_cache)
 
     # --- rows -----------------------------------------------------------------------------------
 
@@ -94,11 +111,11 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
 
     # --- from rows to prompts -------------------------------------------------------------------
 
+    @in_stage("sampling")
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """TRL's step on one generation batch, with the rows kept for the parts that need them."""
         # A copy: reward columns are added below, and the data set's own rows stay as they are.
-        self._rows = [dict(row) for row in inputs]
-        self._active_clips = torch.arange(len(inputs))
+        self._rows = self._read_rows(inputs)
         output: dict[str, Any] = super()._generate_and_score_completions(self._rows)
         device = self.accelerator.device
         kept = torch.tensor([not dropped for dropped in self._dropped], device=device)
@@ -110,7 +127,8 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
             output["completion_mask"].sum()
         ).sum()
         output["kept"] = kept
-        output["clip_index"] = torch.tensor(self._clip_of_row, device=device)
+        output["prompt_index"] = torch.tensor(self._prompt_of_row, device=device)
+        output["group_index"] = torch.arange(len(inputs), device=device) // self._group_size
         self._log_drops(kept)
         if self.completion_log is not None and self._mode == "train":
             self.completion_log.write(
@@ -126,52 +144,69 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
             )
         return output
 
+    def _read_rows(self, inputs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Copies of the rows; a group whose clip can't be read becomes another row's as a whole."""
+        note_rows([row["id"] for row in inputs])
+        self._read_prompts = {}
+        if self.replacer is None or self._mode == "eval":
+            return [dict(row) for row in inputs]
+        distinct = {row["id"]: row for row in inputs}
+        read = {row_id: self.replacer.ready(row) for row_id, row in distinct.items()}
+        self._read_prompts = {one.row["id"]: one.prompt for one in read.values()}
+        rows = [read[row["id"]] for row in inputs]
+        return [{**one.row, "replaces": one.replaces} for one in rows]
+
     def _tokenize_prompts(self, prompts: list[Any]) -> tuple[list[list[int]], None, dict[str, Any]]:
         """Prompt token ids per row, their clips laid in; runs the tower once per distinct clip."""
         by_id: dict[str, PromptInputs] = {}
+        firsts: list[dict[str, Any]] = []
         clip_index: dict[str, int] = {}
-        patches: list[Tensor] = []
-        grids: list[Tensor] = []
-        seconds: list[float] = []
+        clips: list[ClipInputs] = []
         for row in self._rows:
             if row["id"] in by_id:
                 continue
-            prompt = self.clips.prompt(row)
+            prompt = self._read_prompts.get(row["id"]) or self.clips.prompt(row)
             by_id[row["id"]] = prompt
+            firsts.append(row)
             if row["video"] not in clip_index:
-                assert prompt.pixel_values_videos is not None
                 clip_index[row["video"]] = len(clip_index)
-                patches.append(prompt.pixel_values_videos)
-                grids.append(prompt.video_grid_thw)
-                seconds.extend(prompt.second_per_grid_ts)
+                clips.append(ClipInputs.of(prompt))
         self._prompts = [by_id[row["id"]] for row in self._rows]
         self._clip_of_row = [clip_index[row["video"]] for row in self._rows]
-        self._clip_features[self._mode] = self._run_tower(patches, grids, seconds)
-        self._active_clips = torch.tensor(self._clip_of_row)
+        self._clip_features[self._mode] = self._run_tower(clips)
+        self._score_prompts(by_id, [clip_index[row["video"]] for row in firsts])
         return [prompt.input_ids.tolist() for prompt in self._prompts], None, {}
 
-    def _run_tower(
-        self, patches: list[Tensor], grids: list[Tensor], seconds: list[float]
-    ) -> list[ClipFeatures]:
-        """Frozen-tower features of the batch's distinct clips, in one call.
-
-        One call whatever the number of clips: with sharded weights every process must enter the
-        tower equally often.
-        """
+    def _score_prompts(self, prompts: dict[str, PromptInputs], clip_of_prompt: list[int]) -> None:
+        """Keep the sampling's distinct prompts as the log-prob passes take them."""
+        config = causal_model(self.model).config
         device = self.accelerator.device
-        all_grids = torch.cat(grids).to(device)
-        visual = causal_model(self.model).model.visual
-        with self.accelerator.autocast():
-            features = run_tower(visual, torch.cat(patches).to(device), all_grids)
-        self.num_tower_runs += len(patches)
-        split = torch.split(features, [len(clip) for clip in patches])
-        return [
-            ClipFeatures(clip, grid[None], second)
-            for clip, grid, second in zip(split, all_grids, seconds, strict=True)
+        clips = self._clip_features[self._mode]
+        self._scored_prompts[self._mode] = [
+            ScoredPrompt.of(config, prompt, clips[clip], device)
+            for prompt, clip in zip(prompts.values(), clip_of_prompt, strict=True)
         ]
+        place = {name: index for index, name in enumerate(prompts)}
+        self._prompt_of_row = [place[row["id"]] for row in self._rows]
+        self._active_prompts = torch.tensor(self._prompt_of_row)
+
+    @in_stage("tower")
+    def _run_tower(self, clips: list[ClipInputs]) -> list[ClipFeatures]:
+        """Frozen-tower features of the batch's distinct clips, each computed or read once."""
+        device = self.accelerator.device
+        return [
+            ClipFeatures(features, clip.grid_thw.to(device), clip.second_per_grid)
+            for clip, features in zip(clips, self.tower.features(self.model, clips), strict=True)
+        ]
+
+    @property
+    def num_tower_runs(self) -> int:
+        """How many clips went through the tower on this process so far."""
+        return self.tower.num_runs
 
     # --- sampling -------------------------------------------------------------------------------
 
+    @in_stage("rollout")
     def _generate_single_turn(
         self,
         prompt_ids: list[list[int]],
@@ -187,35 +222,13 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         seeds = [
             [
                 completion_seed(
-                    self.args.seed, self.state.global_step, self._rows[first]["id"], sample
+                    self.args.seed, self.state.global_step, _seed_id(self._rows[first]), sample
                 )
                 for sample in range(size)
             ]
             for first in firsts
         ]
-        clips = [self._clip_features[self._mode][self._clip_of_row[first]] for first in firsts]
-        with (
-            unwrap_model_for_generation(
-                self.model_wrapped,
-                self.accelerator,
-                gather_deepspeed3_params=self.args.ds3_gather_for_generation,
-                gradient_checkpointing_kwargs=self.args.gradient_checkpointing_kwargs,
-            ) as unwrapped,
-            self._dist.summon_full_params(self.model_wrapped, recurse=False),
-            self.accelerator.autocast(),
-        ):
-            groups = generate(
-                unwrapped,
-                self.processing_class,
-                prompts,
-                num_samples=size,
-                max_new_tokens=self.max_completion_length,
-                temperature=self.temperature,
-                top_k=self.top_k or 0,
-                top_p=self.top_p,
-                seeds=seeds,
-                features=[clip.features for clip in clips],
-            )
+        groups = self._sample_groups(firsts, prompts, seeds)
         self._sampled = [completion for group in groups for completion in group]
         banned = set(banned_token_ids(self.processing_class))
         pad_id = self._tokenizer.pad_token_id
@@ -228,6 +241,34 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
             # A vision token would be taken for a picture by the forward; the row does not count.
             completion_ids.append([pad_id if t in banned else t for t in completion.token_ids])
         return completion_ids, None
+
+    def _sample_groups(
+        self, firsts: list[int], prompts: list[PromptInputs], seeds: list[list[int]]
+    ) -> list[list[Completion]]:
+        """A group of completions per prompt, one per seed; `firsts` are the groups' first rows."""
+        clips = [self._clip_features[self._mode][self._clip_of_row[first]] for first in firsts]
+        with (
+            unwrap_model_for_generation(
+                self.model_wrapped,
+                self.accelerator,
+                gather_deepspeed3_params=self.args.ds3_gather_for_generation,
+                gradient_checkpointing_kwargs=self.args.gradient_checkpointing_kwargs,
+            ) as unwrapped,
+            self._dist.summon_full_params(self.model_wrapped, recurse=False),
+            self.accelerator.autocast(),
+        ):
+            return generate(
+                unwrapped,
+                self.processing_class,
+                prompts,
+                num_samples=len(seeds[0]),
+                max_new_tokens=self.max_completion_length,
+                temperature=self.temperature,
+                top_k=self.top_k or 0,
+                top_p=self.top_p,
+                seeds=seeds,
+                features=[clip.features for clip in clips],
+            )
 
     def _group_starts(self) -> list[int]:
         """Index of the first row of each group; rows of a group stand together."""
@@ -254,47 +295,49 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         compute_aux_loss: bool = False,
         **other_modalities: Any,
     ) -> tuple[Tensor, Tensor | None, None]:
-        """(B*G, C) log-probs of the completions, and their entropies, given the rows' clips.
+        """(B*G, C) log-probs of the completions, and their entropies, given prompts and clips.
 
-        `self._active_clips` says which clip each row of `input_ids` belongs to.
+        `self._active_prompts` says which prompt each row of `input_ids` belongs to; the prompts'
+        own padded tokens in `input_ids` are not read.
         """
-        assert self._active_clips is not None and len(self._active_clips) == len(input_ids)
+        assert self._active_prompts is not None and len(self._active_prompts) == len(input_ids)
         batch_size = batch_size or len(input_ids)
-        config = causal_model(self.model).config
-        features = self._clip_features[self._mode]
+        if not torch.is_grad_enabled():
+            # No activations are kept, so a group need not be split as in the policy's pass.
+            batch_size = max(batch_size, self._group_size)
+        prompts = self._scored_prompts[self._mode]
+        completion_ids = input_ids[:, -logits_to_keep:]
+        completion_mask = attention_mask[:, -logits_to_keep:]
         all_log_probs: list[Tensor] = []
         all_entropies: list[Tensor] = []
         for start in range(0, len(input_ids), batch_size):
             rows = slice(start, start + batch_size)
-            ids, mask = input_ids[rows], attention_mask[rows]
-            clips = [features[index] for index in self._active_clips[rows].tolist()]
-            grids = torch.cat([clip.grid_thw for clip in clips])
-            # Positions follow the tokens that are there: a masked completion keeps its own.
-            present = mask.clone()
-            present[:, -logits_to_keep:] = 1
-            positions, _ = model_positions(
-                config, ids, present, grids, [clip.second_per_grid for clip in clips]
-            )
-            labels = ids.masked_fill(mask == 0, -100)
-            labels[:, :-logits_to_keep] = -100
-            with self.accelerator.autocast():
-                outputs = model(
-                    input_ids=ids,
-                    attention_mask=mask,
-                    position_ids=positions,
-                    pixel_values_videos=torch.cat([clip.features for clip in clips]),
-                    video_grid_thw=grids,
-                    labels=labels,
-                    fused_lm_head=True,
+            with stage(self._pass_name(model)), self.accelerator.autocast():
+                log_probs, entropies = self._log_prob_pass(
+                    model,
+                    prompts,
+                    self._active_prompts[rows],
+                    completion_ids[rows],
+                    completion_mask[rows],
                 )
-            all_log_probs.append(outputs.log_probs[:, -logits_to_keep:])
+            all_log_probs.append(log_probs)
             if compute_entropy:
-                all_entropies.append(outputs.entropy[:, -logits_to_keep:])
-        entropies = torch.cat(all_entropies) if compute_entropy else None
-        return torch.cat(all_log_probs), entropies, None
+                assert entropies is not None
+                all_entropies.append(entropies)
+        return (
+            torch.cat(all_log_probs),
+            torch.cat(all_entropies) if compute_entropy else None,
+            None,
+        )
+
+    def _pass_name(self, model: Any) -> str:
+        if torch.is_grad_enabled():
+            return "policy log-probs"
+        return "reference log-probs" if model is self.ref_model else "old log-probs"
 
     # --- rewards --------------------------------------------------------------------------------
 
+    @in_stage("rewards")
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
     ) -> Tensor:
@@ -318,8 +361,11 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
 
     def _log_drops(self, kept: Tensor) -> None:
         cut = torch.tensor([not c.finished for c in self._sampled], device=kept.device)
-        counts = torch.stack([(~kept).sum(), cut.sum()])
-        num_dropped, num_truncated = self.accelerator.reduce(counts, "sum").tolist()
+        groups = [self._rows[first] for first in self._group_starts()]
+        replaced = torch.tensor([bool(row.get("replaces")) for row in groups], device=kept.device)
+        counts = torch.stack([(~kept).sum(), cut.sum(), replaced.sum()])
+        num_dropped, num_truncated, num_replaced = self.accelerator.reduce(counts, "sum").tolist()
+        self._metrics[self._mode]["data/num_replaced"].append(num_replaced)
         self._metrics[self._mode]["completions/num_dropped"].append(num_dropped)
         self._metrics[self._mode]["completions/num_truncated"].append(num_truncated)
 
@@ -342,6 +388,8 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
             inputs["kept_scale"] = self._kept_scale([inputs])
         elif self._buffered_inputs is not before:
             window = self.args.gradient_accumulation_steps
+            self._buffered_inputs = whole_groups(self._buffered_inputs)
+            inputs = self._buffered_inputs[self._step % self.args.steps_per_generation]
             for start in range(0, len(self._buffered_inputs), window):
                 batches = self._buffered_inputs[start : start + window]
                 scale = self._kept_scale(batches)
@@ -369,9 +417,14 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
         """TRL's loss on one micro-batch, for the rows that count."""
-        self._active_clips = inputs["clip_index"]
+        self._active_prompts = inputs["prompt_index"]
         loss: Tensor = super()._compute_loss(model, inputs)
         return loss * inputs["kept_scale"]
+
+
+def _seed_id(row: dict[str, Any]) -> str:
+    """Whose seed: a replacement may be in the batch for itself too, and is sampled anew."""
+    return row.get("replaces") or str(row["id"])
 
 
 def completion_seed(seed: int, step: int, row_id: str, sample: int) -> int:

@@ -12,9 +12,12 @@ from typing import Any
 
 from transformers.trainer_utils import rotate_checkpoints
 
+from affect.model.policy import causal_model
 from train.checkpoints import seal_checkpoint
 from train.log_window import load_log_window, save_log_window
+from train.marked_trainer import MarkedTrainer
 from train.row_order import set_epoch
+from train.stages import stage
 
 # Settings under which a resumed run, or one on other processes, would not be the same run.
 _NEEDED = {
@@ -55,11 +58,12 @@ def check_repeatable(args: Any) -> None:
         raise ValueError("trainer.learning_rate is 0, so nothing would be learned")
 
 
-class RepeatableTrainer:
+class RepeatableTrainer(MarkedTrainer):
     """See the module's text; comes before a subclass of transformers' trainer."""
 
     # Provided by that trainer.
     args: Any
+    model: Any
     state: Any
     control: Any
     accelerator: Any
@@ -67,6 +71,10 @@ class RepeatableTrainer:
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """A checkpoint that counts once it is whole; older ones are removed only then."""
+        with stage("checkpoint"):
+            self._save_whole_checkpoint(model, trial)
+
+    def _save_whole_checkpoint(self, model: Any, trial: Any) -> None:
         run_folder = self._get_output_dir(trial=trial)  # type: ignore[attr-defined]
         folder = Path(run_folder) / f"checkpoint-{self.state.global_step}"
         if self.args.should_save and folder.exists():
@@ -87,6 +95,16 @@ class RepeatableTrainer:
                 best_model_checkpoint=self.state.best_model_checkpoint,
                 use_mtime=True,
             )
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        """Save the model, a tied output layer only once, as without ZeRO.
+
+        ZeRO-2 hands over a copy of each weight, so what is shared could not be told from it.
+        """
+        if state_dict:
+            tied = getattr(causal_model(self.model), "all_tied_weights_keys", {})
+            state_dict = {name: weight for name, weight in state_dict.items() if name not in tied}
+        super()._save(output_dir, state_dict=state_dict)  # type: ignore[misc]
 
     def _run_epoch(self, **parts: Any) -> None:
         """One epoch, in its own order; none where all steps were done before the run was killed."""

@@ -10,16 +10,19 @@ from tqdm.auto import tqdm
 
 from affect.model.inputs import count_answer_tokens, count_prompt_tokens, segment_messages
 from affect.records import Row, read_rows, resolve_video
-from affect.video import FrameBudget, GuardedReader, probe_video
+from affect.video import FrameBudget, GuardedReader, VideoError, probe_video
+from train.run_start import warn
 from train.sections import DataSection
 
 
-def load_rows(data: DataSection) -> Dataset:
+def load_rows(data: DataSection, *, is_resumed: bool = False) -> Dataset:
     """Read the rows; each gets TRL's `prompt` and keeps its target as `solution` (JSON text).
 
     Raises:
-        ValueError: no such file, a row that can't be read, has no target, or whose video is missing
-            or outside the root; the message names file and line, or the row.
+        ValueError: no such file, a row that can't be read or has no target, or a video outside the
+            root; the message names file and line, or the row. Also, with all of them named, rows
+            whose video is missing, unless they are to be replaced: when a run `is_resumed` that
+            replaces bad clips, or with `data.on_bad_clip: replace_always`.
     """
     if not data.rows.is_file():
         raise ValueError(f"data.rows: there is no file {data.rows}")
@@ -27,14 +30,18 @@ def load_rows(data: DataSection) -> Dataset:
     if not rows:
         raise ValueError(f"{data.rows}: holds no rows")
     rows = rows[: data.max_rows]
+    missing = [
+        f"  row {row.id}: no video {row.video} under {data.video_root}"
+        for row in rows
+        if not resolve_video(data.video_root, row.video).is_file()
+    ]
+    _meet_bad_clips(missing, data, is_resumed)
     return Dataset.from_list([_columns(row, data) for row in rows])
 
 
 def _columns(row: Row, data: DataSection) -> dict[str, Any]:
     if row.timeline is None:
         raise ValueError(f"{data.rows}: row {row.id} has no target to train on")
-    if not resolve_video(data.video_root, row.video).is_file():
-        raise ValueError(f"{data.rows}: row {row.id}: no video {row.video} under {data.video_root}")
     messages = segment_messages(row.duration_seconds) if data.prompt == "project" else row.prompt
     return {
         "id": row.id,
@@ -43,6 +50,25 @@ def _columns(row: Row, data: DataSection) -> dict[str, Any]:
         "prompt": [dict(message) for message in messages],
         "solution": row.timeline.to_json(),
     }
+
+
+def _meet_bad_clips(bad: list[str], data: DataSection, is_resumed: bool = False) -> None:
+    """Stop for clips that are bad at start, or leave them to be replaced; all are named."""
+    if not bad:
+        return
+    text = f"{len(bad)} rows of {data.rows} have a clip that can't be used:\n{_shortened(bad)}"
+    if data.on_bad_clip == "replace_always" or (is_resumed and data.on_bad_clip == "replace"):
+        warn(f"{text}\nother rows will take their places")
+        return
+    raise ValueError(
+        f"{text}\nmend the clips or take the rows out; with data.on_bad_clip: replace_always other "
+        "rows take their places"
+    )
+
+
+def _shortened(lines: list[str]) -> str:
+    more = f"\n  and {len(lines) - 20} more" if len(lines) > 20 else ""
+    return "\n".join(lines[:20]) + more
 
 
 def check_lengths(
@@ -66,11 +92,13 @@ def check_lengths(
         the longest target's number of tokens, without its end token.
 
     Raises:
-        ValueError: names every row that is too long, with needed and allowed counts; or a row whose
-            prompt has no place for its video, or whose video can't be decoded.
+        ValueError: names every row that is too long, with needed and allowed counts, or every row
+            whose video can't be decoded (see `load_rows`); or a row whose prompt has no place for
+            its video.
     """
     reader = reader or GuardedReader(None)
     too_long: list[str] = []
+    bad: list[str] = []
     longest = 0
     for row in tqdm(dataset, desc="check lengths", unit="row", leave=False):
         messages = (
@@ -84,19 +112,25 @@ def check_lengths(
             num_text + num_video, num_answer, data.max_prompt_tokens, max_tokens
         )
         if may_be_too_long and not is_resumed:
-            info = reader.call(probe_video, resolve_video(data.video_root, row["video"]))
+            path = resolve_video(data.video_root, row["video"])
+            if data.on_bad_clip == "replace_always" and not path.is_file():
+                continue  # named already
+            try:
+                info = reader.call(probe_video, path)
+            except VideoError as error:
+                bad.append(f"  row {row['id']}: {error}")
+                continue
             num_video = budget.num_video_tokens(
                 info.duration_seconds, info.num_frames, info.height, info.width
             )
             excess = _excess(num_text + num_video, num_answer, data.max_prompt_tokens, max_tokens)
             if excess:
                 too_long.append(f"  row {row['id']}: {excess}")
+    _meet_bad_clips(bad, data)
     if too_long:
-        shown = "\n".join(too_long[:20])
-        more = f"\n  and {len(too_long) - 20} more" if len(too_long) > 20 else ""
         raise ValueError(
             f"{len(too_long)} rows of {data.rows} are too long for the token limits:\n"
-            f"{shown}{more}\n"
+            f"{_shortened(too_long)}\n"
             "lower video.max_frames or video.max_pixels, raise the limit, or take the rows out"
         )
     return longest

@@ -12,9 +12,12 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from affect.atomic import write_text_atomic
@@ -24,6 +27,7 @@ from affect.trained_budget import BUDGET_FILE, ROW_PROMPT, SEGMENT_PROMPT, Train
 from train.checkpoints import find_checkpoint
 from train.first_step import FirstStepChange
 from train.interrupt import StopOnInterrupt
+from train.marked_trainer import MarkOptimizerSteps
 from train.progress import ReadableProgress
 from train.publishing import PUSH_KEYS, publish_finished, without_push
 from train.repeatable import check_repeatable
@@ -31,6 +35,9 @@ from train.restart_command import restart_command
 from train.resume import load_weights_on_resume
 from train.run_lock import lock_run
 from train.sections import TrainRun
+from train.stages import stage
+from train.stall_timeout import collective_timeout_seconds
+from train.stalls import StallWatch
 
 INTERRUPTED_EXIT_CODE = 130
 
@@ -38,6 +45,12 @@ INTERRUPTED_EXIT_CODE = 130
 MAY_CHANGE = frozenset(
     {
         *("data.clip_cache_megabytes", "data.decode_timeout_seconds"),
+        "data.tower_cache_megabytes",
+        *("rollout.logp_alarm", "rollout.alarm_every_steps", "rollout.stop_on_alarm"),
+        *(f"rollout.vllm.{key}" for key in ("python", "memory_share", "server_url", "sync_folder")),
+        *("rollout.vllm.start_timeout_seconds", "rollout.vllm.timeout_seconds"),
+        *("data.on_bad_clip", "data.max_bad_clips_share"),
+        *("stall_timeout_seconds", "trainer.ddp_timeout"),
         *(f"trainer.{key}" for key in PUSH_KEYS),
     }
 )
@@ -129,6 +142,7 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
     known = {field.name for field in dataclasses.fields(config_class) if field.init}
     check_known(run.trainer, known, "trainer")
     settings = {
+        **_collective_timeout(run),
         "report_to": "none",
         "logging_steps": 1,
         **without_push(run.trainer),
@@ -154,7 +168,29 @@ def trl_arguments(config_class: Any, run: TrainRun, folder: RunFolder, **ours: A
             "trainer.ddp_backend: gloo"
         )
     check_repeatable(args)
+    if args.use_cpu and torch.distributed.is_initialized():
+        # transformers hands ddp_timeout on only where it does not use the CPU.
+        limit = timedelta(seconds=args.ddp_timeout)
+        torch.distributed.set_timeout(limit)
     return args
+
+
+def _collective_timeout(run: TrainRun) -> dict[str, int]:
+    """torch's limit for waiting processes: past the one at which stages are named.
+
+    Raises:
+        ValueError: the user's own limit would speak first.
+    """
+    seconds = collective_timeout_seconds(run.stall_timeout_seconds)
+    if seconds is None:
+        return {}
+    own = run.trainer.get("ddp_timeout")
+    if own is not None and own <= (run.stall_timeout_seconds or 0):
+        raise ValueError(
+            f"trainer.ddp_timeout ({own}) must be above stall_timeout_seconds "
+            f"({run.stall_timeout_seconds:g}), whose message says what the processes waited for"
+        )
+    return {"ddp_timeout": int(seconds)}
 
 
 class MetricsFile(TrainerCallback):  # type: ignore[misc]
@@ -224,12 +260,14 @@ def train_to_the_end(
     folder: RunFolder,
     max_completion_tokens: int,
     steps_per_sampling: int = 1,
+    before_end: Sequence[Callable[[], None]] = (),
 ) -> int:
     """Train (from the last checkpoint if there is one), save the model, mark the run done.
 
     Args:
         max_completion_tokens: written into budget.json, for evaluation and serving.
         steps_per_sampling: after a multiple of so many steps the user may stop the run.
+        before_end: called before a process of a run that stands still is ended.
 
     Returns:
         0, or 130 where the user stopped the run; then a checkpoint is there to go on from.
@@ -248,6 +286,7 @@ def train_to_the_end(
     trainer.add_callback(ReadableProgress())
     trainer.add_callback(MetricsFile(folder.metrics))
     trainer.add_callback(SaveBudget(budget))
+    trainer.add_callback(MarkOptimizerSteps())
     trainer.add_callback(stop)
     trainer.add_callback(FirstStepChange(trainer.model))
     load_weights_on_resume(trainer)
@@ -259,8 +298,19 @@ def train_to_the_end(
         say(f"resuming from {checkpoint}")
     elif passed_over:
         warn("no checkpoint is whole: starting over")
+    watch = StallWatch(
+        run.stall_timeout_seconds,
+        folder.stalled,
+        process_index=trainer.accelerator.process_index,
+        num_processes=trainer.accelerator.num_processes,
+        command=command,
+        before_end=before_end,
+    )
+    if main:
+        watch.clear()
+    trainer.accelerator.wait_for_everyone()
     is_cut_short = False
-    with stop:
+    with stop, watch, stage("training"):
         try:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         except KeyboardInterrupt:  # the second one; the first asks for a checkpoint
@@ -271,7 +321,8 @@ def train_to_the_end(
             # Who leaves first makes the launcher end the others, before they have said this.
             trainer.accelerator.wait_for_everyone()
         return INTERRUPTED_EXIT_CODE
-    trainer.save_model(str(folder.final))
+    with watch, stage("final model"):
+        trainer.save_model(str(folder.final))
     if main:
         # A pickle that nobody needs to load; an exported model is safetensors and JSON only.
         (folder.final / "training_args.bin").unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from affect.config import Section
 from affect.token_limits import MAX_PROMPT_TOKENS
 from affect.video import DECODE_TIMEOUT_SECONDS, FrameBudget
 from train.lora_config import LoraSection
+from train.stall_timeout import STALL_TIMEOUT_SECONDS
 
 # What a run decides itself; in `trainer` they would be a second truth.
 OWN_TRAINER_KEYS = {
@@ -63,13 +64,36 @@ class DataSection(Section):
     clip_cache_megabytes: int = Field(
         1024, ge=0, description="Memory for decoded frames, kept between epochs."
     )
+    tower_cache: Path | None = Field(
+        None,
+        description=(
+            "Folder that keeps the frozen tower's features of each clip, for later epochs and "
+            "runs; may be shared by processes and runs. null keeps none."
+        ),
+    )
+    tower_cache_megabytes: int = Field(
+        20_480,
+        ge=1,
+        description="Room in that folder; the least recently used clips leave it first.",
+    )
     decode_timeout_seconds: float | None = Field(
         DECODE_TIMEOUT_SECONDS,
         ge=0,
         description=(
-            "A video that takes longer to decode stops the run and is quarantined; 0 or null "
+            "A video that takes longer to decode is a bad clip and is quarantined; 0 or null "
             "decodes in the training process itself, without a limit."
         ),
+    )
+    on_bad_clip: Literal["replace", "replace_always", "stop"] = Field(
+        "replace",
+        description=(
+            "A clip that can't be read once training runs: replace (another row takes its row's "
+            "place; those found at start stop the run, all named), replace_always (those found at "
+            "start, too), or stop."
+        ),
+    )
+    max_bad_clips_share: float = Field(
+        0.02, ge=0, le=1, description="Of all rows, how many may be replaced before the run stops."
     )
 
 
@@ -82,6 +106,14 @@ class TrainRun(Section):
     data: DataSection
     video: FrameBudget = FrameBudget()
     lora: LoraSection | None = None
+    stall_timeout_seconds: float | None = Field(
+        STALL_TIMEOUT_SECONDS,
+        ge=0,
+        description=(
+            "A run in which no stage begins or ends for so long says where it stands and ends; 0 "
+            "or null waits for ever."
+        ),
+    )
     trainer: dict[str, Any] = Field(
         default_factory=dict, description="Passed unchanged to TRL's trainer config."
     )

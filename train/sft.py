@@ -51,11 +51,13 @@ def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-define
 
     from trl import SFTConfig
 
+    from train.bad_clips import clip_replacer
     from train.clips import ClipStore, guarded_reader
     from train.gradient_check import FirstStepGradients
     from train.row_data import check_lengths, load_rows
     from train.sft_trainer import VideoSftCollator, VideoSftTrainer
     from train.start_policy import start_policy
+    from train.tower import open_tower_cache
 
     # Before the model: under ZeRO-3 the arguments decide how it is loaded.
     args = trl_arguments(
@@ -65,7 +67,7 @@ def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-define
         dataset_kwargs={"skip_prepare_dataset": True},
         max_length=None,
     )
-    dataset = load_rows(run.data)
+    dataset = load_rows(run.data, is_resumed=has_trained(folder))
     model, processor, num_trainable = start_policy(run, args)
     reader = guarded_reader(run.data, folder)
     longest = check_lengths(
@@ -73,17 +75,25 @@ def train(run: "SftRun", command: list[str]) -> int:  # type: ignore[name-define
         is_resumed=has_trained(folder),
     )
     say(f"{len(dataset)} rows; {num_trainable} weight tensors train, the vision tower is frozen")
-    clips = ClipStore(processor, run.data, run.video, reader)
+    tower_cache = open_tower_cache(run, args, model, processor)
+    clips = ClipStore(processor, run.data, run.video, reader, tower_cache)
     trainer = VideoSftTrainer(
         model=model,
         args=args,
         train_dataset=dataset,
         processing_class=processor,
-        data_collator=VideoSftCollator(clips, model.config, processor.tokenizer.eos_token_id),
+        data_collator=VideoSftCollator(
+            clips,
+            model.config,
+            processor.tokenizer.eos_token_id,
+            replacer=clip_replacer(clips, dataset, run, folder),
+        ),
         callbacks=[FirstStepGradients(model)],
         clips=clips,
     )
-    return train_to_the_end(trainer, run, folder, max_completion_tokens=2 * longest)
+    return train_to_the_end(
+        trainer, run, folder, max_completion_tokens=2 * longest, before_end=[reader.close]
+    )
 
 
 if __name__ == "__main__":

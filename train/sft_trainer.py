@@ -18,23 +18,38 @@ from trl import SFTTrainer
 
 from affect.model.inputs import pad_rows
 from affect.model.policy import model_positions
+from train.bad_clips import ClipReplacer, ReadyRow
 from train.clips import ClipStore
 from train.repeatable import RepeatableTrainer
+from train.stages import note_rows
+from train.tower import ClipInputs, ClipTower
 
 IGNORED_LABEL = -100
 
 
 class VideoSftCollator:
-    """Rows to one batch: tokens, labels on the answer, positions and patches of all clips."""
+    """Rows to one batch: tokens, labels on the answer, positions and patches of all clips.
 
-    def __init__(self, clips: ClipStore, model_config: Any, end_token_id: int) -> None:
+    replacer: puts another row in the place of one whose clip can't be read; None stops there.
+    """
+
+    def __init__(
+        self,
+        clips: ClipStore,
+        model_config: Any,
+        end_token_id: int,
+        replacer: ClipReplacer | None = None,
+    ) -> None:
         self.clips = clips
         self.config = model_config
         self.end_token_id = end_token_id
+        self.replacer = replacer
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         tokenizer = self.clips.processor.tokenizer
-        prompts = [self.clips.prompt(row) for row in rows]
+        note_rows([str(row["id"]) for row in rows])
+        ready = [self._ready(row) for row in rows]
+        rows, prompts = [one.row for one in ready], [one.prompt for one in ready]
         answers = [
             torch.tensor(
                 [
@@ -55,15 +70,27 @@ class VideoSftCollator:
         grids = torch.cat([prompt.video_grid_thw for prompt in prompts])
         seconds = [value for prompt in prompts for value in prompt.second_per_grid_ts]
         positions, _ = model_positions(self.config, ids, mask, grids, seconds)
-        patches = [p.pixel_values_videos for p in prompts if p.pixel_values_videos is not None]
+        clips = [ClipInputs.of(prompt) for prompt in prompts]
+        video: dict[str, Any] = (
+            {"pixel_values_videos": torch.cat([clip.pixels for clip in clips])}
+            if self.clips.tower_cache is None
+            # Patches, or stored features: the trainer makes all of them features.
+            else {"clips": clips}
+        )
         return {
             "input_ids": ids,
             "attention_mask": mask,
             "labels": labels,
             "position_ids": positions,
-            "pixel_values_videos": torch.cat(patches),
+            **video,
             "video_grid_thw": grids,
+            "is_replaced": torch.tensor([one.replaces is not None for one in ready]),
         }
+
+    def _ready(self, row: Mapping[str, Any]) -> ReadyRow:
+        if self.replacer is None:
+            return ReadyRow(dict(row), self.clips.prompt(row))
+        return self.replacer.ready(row)
 
 
 class VideoSftTrainer(RepeatableTrainer, SFTTrainer):  # type: ignore[misc]
@@ -74,15 +101,21 @@ class VideoSftTrainer(RepeatableTrainer, SFTTrainer):  # type: ignore[misc]
     def __init__(self, *args: Any, clips: ClipStore, **kwargs: Any) -> None:
         self.clips = clips
         super().__init__(*args, **kwargs)
+        self.tower = ClipTower(self.accelerator, clips.tower_cache)
 
     def _get_num_items_in_batch(
         self, batch_samples: list[dict[str, Any]], device: torch.device
     ) -> Tensor:
         """Rows that count in one optimizer step, in all its micro-batches and processes."""
         self._take_labels_from_added_rows(batch_samples)
-        num_rows = sum(int(_has_labels(batch["labels"]).sum()) for batch in batch_samples)
-        total: Tensor = self.accelerator.reduce(torch.tensor(num_rows, device=device), "sum")
-        return total
+        counts = torch.zeros(2, dtype=torch.long, device=device)
+        for batch in batch_samples:
+            counted = _has_labels(batch["labels"])
+            counts[0] += counted.sum()
+            counts[1] += (counted & batch["is_replaced"]).sum()
+        total: Tensor = self.accelerator.reduce(counts, "sum")
+        self._metrics["train"]["data/num_replaced"].append(float(total[1]))
+        return total[0]
 
     def _take_labels_from_added_rows(self, batch_samples: list[dict[str, Any]]) -> None:
         """Leave out of the loss what fills an epoch's last step up: rows from the epoch's start.
@@ -110,6 +143,10 @@ class VideoSftTrainer(RepeatableTrainer, SFTTrainer):  # type: ignore[misc]
         In training, this batch's share of the mean over `num_items_in_batch` rows.
         """
         mode = "train" if self.model.training else "eval"
+        inputs = {name: value for name, value in inputs.items() if name != "is_replaced"}
+        if "clips" in inputs:
+            features = self.tower.features(self.model, inputs.pop("clips"))
+            inputs["pixel_values_videos"] = torch.cat(features)
         outputs = model(**inputs, use_cache=False, fused_lm_head=True)
         num_tokens = outputs.label_mask.sum(dim=1)
         row_losses = -outputs.log_probs.sum(dim=1) / num_tokens.clamp(min=1)

@@ -10,14 +10,17 @@ Example:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from affect.model.tower_cache import StoredClip, UnstoredClip
 from affect.prompts import render_segment_prompt
 from affect.row import is_stated_duration
-from affect.video import SampledVideo
+
+if TYPE_CHECKING:  # a model can be had without a video decoder
+    from affect.video import SampledVideo
 
 Message = dict[str, Any]
 
@@ -27,7 +30,8 @@ class PromptInputs:
     """One prompt, ready for the model.
 
     Shapes: `input_ids` (P,); `pixel_values_videos` (num_patches, patch size) or None without video;
-    `video_grid_thw` (V, 3); `second_per_grid_ts` V floats, seconds.
+    `video_grid_thw` (V, 3); `second_per_grid_ts` V floats, seconds. Of clips that were stored,
+    `pixel_values_videos` holds the tower's features, (num_patches, tower hidden size), instead.
     """
 
     input_ids: Tensor
@@ -35,6 +39,8 @@ class PromptInputs:
     video_grid_thw: Tensor
     second_per_grid_ts: tuple[float, ...]
     name: str = ""
+    to_store: UnstoredClip | None = None
+    """Where the features of its one clip belong, if a cache was asked and did not have them."""
 
     @property
     def num_tokens(self) -> int:
@@ -48,7 +54,7 @@ def segment_messages(duration_seconds: float) -> list[Message]:
     return [{"role": "user", "content": [{"type": "video"}, {"type": "text", "text": text}]}]
 
 
-def check_duration(clip: SampledVideo, stated_seconds: float, video: str) -> None:
+def check_duration(clip: "SampledVideo | StoredClip", stated_seconds: float, video: str) -> None:
     """Refuse a clip that does not last as long as its row says; `video` names it.
 
     Raises:
@@ -81,7 +87,7 @@ def strip_none_keys(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
 def encode_prompt(
     processor: Any,
     messages: Sequence[Mapping[str, Any]],
-    videos: Sequence[SampledVideo],
+    videos: "Sequence[SampledVideo | StoredClip]",
     *,
     name: str = "",
 ) -> PromptInputs:
@@ -90,6 +96,7 @@ def encode_prompt(
     Args:
         processor: a Qwen2.5-VL processor.
         messages: chat messages; each `{"type": "video"}` part takes the next of `videos`.
+        videos: all sampled, or all with their tower features.
         name: the row's id, for errors.
 
     Raises:
@@ -101,8 +108,14 @@ def encode_prompt(
     patches: list[Tensor] = []
     merge_unit = processor.video_processor.merge_size**2
     filled = parts[0]
+    seconds: list[float] = []
     for video, rest in zip(videos, parts[1:], strict=True):
-        clip_patches, grid = _patches(processor.video_processor, video)
+        if isinstance(video, StoredClip):
+            clip_patches, grid = video.features, torch.tensor([video.grid_thw])
+            seconds.append(video.second_per_grid)
+        else:
+            clip_patches, grid = _patches(processor.video_processor, video)
+            seconds.append(video.second_per_grid_seconds)
         patches.append(clip_patches)
         grids.append(grid)
         filled += token * (int(grid.prod()) // merge_unit) + rest
@@ -110,7 +123,7 @@ def encode_prompt(
         input_ids=torch.tensor(_token_ids(processor, filled), dtype=torch.long),
         pixel_values_videos=torch.cat(patches) if patches else None,
         video_grid_thw=torch.cat(grids) if grids else torch.zeros(0, 3, dtype=torch.long),
-        second_per_grid_ts=tuple(video.second_per_grid_seconds for video in videos),
+        second_per_grid_ts=tuple(seconds),
         name=name,
     )
 
@@ -176,7 +189,7 @@ def _token_ids(processor: Any, text: str) -> list[int]:
     return ids
 
 
-def _patches(video_processor: Any, video: SampledVideo) -> tuple[Tensor, Tensor]:
+def _patches(video_processor: Any, video: "SampledVideo") -> tuple[Tensor, Tensor]:
     """Normalised patches (N, patch size) and grid (1, 3) of frames that are sized already."""
     frames = torch.from_numpy(video.frames).permute(0, 3, 1, 2)
     metadata = {

@@ -24,7 +24,9 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLModel
 from transformers.vision_utils import get_vision_window_index
 
+from affect.model.packing import PrefixLayout
 from affect.model.positions import mrope_positions
+from affect.model.shared_prefix_attention import install_shared_prefix
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,19 @@ class ClipFeatures:
 class PolicyBackbone(Qwen2_5_VLModel):
     """The backbone with our positions and a gradient-free tower; see the module's text."""
 
+    def forward(  # type: ignore[override]
+        self, *args: Any, shared_prefix: PrefixLayout | None = None, **kwargs: Any
+    ) -> Any:
+        """The backbone's forward; of a packed row, the hidden states that are scored, (1, N, D).
+
+        What the head does not need is left out before it: a vocabulary is wide.
+        """
+        if shared_prefix is None:
+            return super().forward(*args, **kwargs)
+        output = super().forward(*args, shared_prefix=shared_prefix, **kwargs)
+        output.last_hidden_state = output.last_hidden_state[:, shared_prefix.scored]
+        return output
+
     def get_video_features(  # type: ignore[override]
         self, pixel_values_videos: Tensor, video_grid_thw: Tensor, **kwargs: Any
     ) -> BaseModelOutputWithPooling:
@@ -58,6 +73,12 @@ class PolicyBackbone(Qwen2_5_VLModel):
         return BaseModelOutputWithPooling(
             last_hidden_state=features, pooler_output=cast(Any, torch.split(merged, num_tokens))
         )
+
+    def get_image_features(  # type: ignore[override]
+        self, pixel_values: Tensor, image_grid_thw: Tensor, **kwargs: Any
+    ) -> BaseModelOutputWithPooling:
+        """Merged embeddings of still images, whose grids are one picture long."""
+        return self.get_video_features(pixel_values, image_grid_thw)
 
     def get_rope_index(  # type: ignore[override]
         self,
@@ -171,6 +192,7 @@ def install_policy(model: Any) -> Any:
         )
     backbone.__class__ = PolicyBackbone
     backbone.rope_deltas = None
+    install_shared_prefix(inner)
     # On the instance: a class of our own would change the `architectures` that a save writes.
     inner._prepare_position_ids_for_generation = MethodType(
         _prepare_position_ids_for_generation, inner

@@ -21,7 +21,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from affect.video.budget import FrameBudget
 from affect.video.decode_worker import DecodeWorker
-from affect.video.open import VideoError, VideoPath, require_file
+from affect.video.open import DecoderEndedError, VideoError, VideoPath, require_file
 from affect.video.probe import VideoInfo, probe_video
 from affect.video.quarantine import Quarantine
 from affect.video.sample import SampledVideo, sample_video
@@ -125,7 +125,7 @@ class GuardedReader:
         if answer.error == "VideoError":
             raise VideoError(path, answer.text)
         if answer.error == "MemoryError":
-            raise VideoError(path, "its decoding needs more memory than there is")
+            raise DecoderEndedError(path, "its decoding needs more memory than there is")
         failure = RuntimeError(f"{os.fspath(path)}: {answer.error}: {answer.text}")
         failure.add_note(f"in the decode worker:\n{answer.traceback}")
         raise failure
@@ -187,7 +187,7 @@ class GuardedReader:
         elif ending in _CRASHES:
             reason, limit = f"its decoder crashed ({how})", None
         else:
-            return VideoError(
+            return DecoderEndedError(
                 path,
                 f"its decoder was ended from outside ({how}), most likely for want of memory; "
                 "try it again with more",

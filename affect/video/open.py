@@ -48,6 +48,10 @@ class VideoError(ValueError):
         return f"{self.path}: {self.reason}"
 
 
+class DecoderEndedError(VideoError):
+    """The decoder was ended from outside or ran out of memory: the file itself may be whole."""
+
+
 def ffmpeg_reason(error: av.FFmpegError) -> str:
     """What the decoder complained of, without its error number."""
     return error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""Files whose decoding had to be ended, by name: not tried again until they change.
+"""Files that can't be decoded, or not in time, by name: not tried again until they change.
 
 One line per file, in a run's `quarantine.jsonl`:
 
@@ -27,7 +27,8 @@ class QuarantinedFile(BaseModel):
     """One line of the file.
 
     seconds: what the decode took until it ended. limit_seconds: what it was allowed; None where it
-    ended by itself (the decoder crashed), which more time would not change.
+    ended by itself (the decoder crashed or refused the file), which more time would not change.
+    size_bytes, mtime_ns: None where there was no file.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -36,8 +37,8 @@ class QuarantinedFile(BaseModel):
     reason: str
     seconds: float = Field(ge=0)
     limit_seconds: float | None = Field(None, gt=0)
-    size_bytes: int
-    mtime_ns: int
+    size_bytes: int | None
+    mtime_ns: int | None
 
 
 class Quarantine:
@@ -68,14 +69,14 @@ class Quarantine:
     def add(
         self,
         video: VideoPath,
-        state: os.stat_result,
+        state: os.stat_result | None,
         reason: str,
         *,
         seconds: float,
         limit_seconds: float | None,
     ) -> None:
         """Note the file, on disk too before this returns."""
-        size_bytes, mtime_ns = _version_of(state)
+        size_bytes, mtime_ns = (None, None) if state is None else _version_of(state)
         entry = QuarantinedFile(
             path=os.path.abspath(video),
             reason=reason,
@@ -88,6 +89,18 @@ class Quarantine:
         if self.path is not None:
             with JsonlWriter(self.path, wait=True) as file:
                 file.write(entry.model_dump())
+
+    def note(self, video: VideoPath, reason: str) -> None:
+        """`add` a file that was refused by itself, or is gone; once for each of its versions."""
+        self._read_again()
+        try:
+            state = os.stat(video)
+        except OSError:
+            state = None
+        known = self._files.get(os.path.abspath(video))
+        version = (None, None) if state is None else _version_of(state)
+        if known is None or (known.size_bytes, known.mtime_ns) != version:
+            self.add(video, state, reason, seconds=0.0, limit_seconds=None)
 
     def _read_again(self) -> None:
         """Take in what is on disk, if it changed."""

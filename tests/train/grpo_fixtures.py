@@ -27,7 +27,9 @@ from affect.video import FrameBudget, SampledVideo
 from rewards import RewardSet
 from tests.tiny import ANSWER, shared_processor, synthetic_clip
 from tests.train.recording_trainer import RecordingTrainer
+from train.bad_clips import ClipReplacer
 from train.clips import ClipStore
+from train.log_probs import LogProbPass, shared_log_probs
 from train.sections import DataSection
 
 DURATION_SECONDS = 8.0
@@ -175,13 +177,17 @@ def build_trainer(
     eval_rows: Sequence[Mapping[str, Any]] | None = None,
     attach: Callable[[Any], None] | None = None,
     model: Any = None,
+    replacer: ClipReplacer | None = None,
+    log_prob_pass: LogProbPass = shared_log_probs,
+    trainer_class: Callable[..., Any] = RecordingTrainer,
     **overrides: Any,
-) -> RecordingTrainer:
+) -> Any:
     """A trainer on the tiny checkpoint; one step takes all rows unless `overrides` say else.
 
     Args:
         attach: called with the policy before the trainer gets it, to place hooks.
         model: another policy than that of the checkpoint.
+        trainer_class: what makes the trainer, in the place of `RecordingTrainer`.
         overrides: fields of GRPOConfig.
     """
     reward_set = RewardSet.from_preset("paper")
@@ -218,7 +224,7 @@ def build_trainer(
     model = fresh_policy() if model is None else model
     if attach is not None:
         attach(model)
-    return RecordingTrainer(
+    return trainer_class(
         model=model,
         reward_funcs=reward_set.trl_functions() if rewards is None else list(rewards),
         args=GRPOConfig(**settings),
@@ -228,4 +234,6 @@ def build_trainer(
         clips=store or SyntheticClipStore(clips(given)),
         truncated=truncated,
         completion_log=completion_log,
+        log_prob_pass=log_prob_pass,
+        replacer=replacer,
     )

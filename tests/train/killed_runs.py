@@ -47,11 +47,14 @@ def five_rows(places: Places) -> list[str]:
 
 @dataclass(frozen=True)
 class Start:
-    """One start of a run: how it ended, and by process the rows it read and clips it decoded."""
+    """One start of a run: how it ended, and by process the rows it read, the clips it decoded, and
+    for each step how often the model's parts were called so far.
+    """
 
     result: subprocess.CompletedProcess[str]
     rows: dict[str, list[str]]
     decodes: dict[str, list[str]]
+    calls: dict[str, list[str]]
 
 
 @dataclass
@@ -82,7 +85,7 @@ class KilledRun:
             start_arguments(self.name, self.folder, *self.arguments),
             **self._variables(notes, KILL=kill, **variables),
         )
-        return Start(result, _read(notes, "rows"), _read(notes, "decodes"))
+        return Start(result, _read(notes, "rows"), _read(notes, "decodes"), _read(notes, "calls"))
 
     def finish(self) -> Start:
         """Start it once more, to its end."""
@@ -141,6 +144,17 @@ def check_same_weights(one: RunFolder, other: RunFolder, tolerance: float = 0.0)
     assert weights.keys() == expected.keys()
     difference = max(float((weights[name] - expected[name]).abs().max()) for name in weights)
     assert difference <= tolerance
+
+
+def check_same_calls(start: Start, num_steps: int) -> None:
+    """Both processes called the model's parts equally often in each step, and did train.
+
+    A tower whose features are on disk need not be called.
+    """
+    assert start.calls["0"] == start.calls["1"]
+    assert len(start.calls["0"]) == num_steps
+    last = dict(part.split("=") for part in start.calls["0"][-1].split(":")[1].split(","))
+    assert all(int(last[name]) >= num_steps for name in ("model", "layer", "backward")), last
 
 
 def resumed_from(start: Start) -> str | None:

@@ -8,22 +8,36 @@ where KILL says. Started by `accelerate launch` in place of the entry point that
 Moments: "begin N", the start of step N; "model N" and "files N", while the checkpoint of step N is
 written (the model alone, or all but its list of contents); "saved N", when it is whole. With
 KILL_RANK, another process than the first. PAUSE="N seconds" sleeps in step N. FORGET=NAME leaves a
-weight out of the optimizer.
+weight out of the optimizer. CUT=NAME cuts a clip's file in half once the rows are checked, and
+HANG=NAME makes the decoding of a clip never end. SLEEP="RANK STEP" makes a process sleep for ever
+in the rewards of a step.
+
+At the end of each step the calls of the model's parts so far are noted, without those that sample:
+whole model, tower, merger, first layer, and backward passes through the first layer.
 """
 
 import os
 import runpy
 import signal
+import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from transformers import Trainer, TrainerCallback
 
+import train.grpo_trainer
 import train.repeatable
 import train.run_start
-from affect.video import ClipCache
+from affect.model.policy import causal_model
+from affect.video import ClipCache, GuardedReader
+from rewards import RewardSet
 from train.clips import ClipStore
+
+# For a decode that never ends, in the worker process, which finds the checkout by itself.
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+hang = import_module("tests.affect.video.hostile_reads").hang
 
 RANK = os.environ.get("RANK", "0")
 
@@ -50,6 +64,64 @@ class AtStepBegin(TrainerCallback):  # type: ignore[misc]
                 time.sleep(0.05)
 
 
+class Calls(TrainerCallback):  # type: ignore[misc]
+    """Counts calls of the model's parts while the process does not sample."""
+
+    is_sampling = False
+
+    def __init__(self, model: Any) -> None:
+        policy = causal_model(model)
+        layer = policy.model.language_model.layers[0]
+        parts = {"model": policy, "tower": policy.model.visual.blocks[0]}
+        parts.update(merger=policy.model.visual.merger, layer=layer)
+        self.counts = dict.fromkeys([*parts, "backward"], 0)
+        for name, part in parts.items():
+            part.register_forward_pre_hook(lambda *_, name=name: self.count(name))
+        weight = next(one for one in layer.parameters() if one.requires_grad)
+        weight.register_hook(lambda gradient: self.count("backward"))
+
+    def count(self, name: str) -> None:
+        if not Calls.is_sampling:
+            self.counts[name] += 1
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        counts = ",".join(f"{name}={number}" for name, number in self.counts.items())
+        note("calls", f"{state.global_step}:{counts}")
+
+
+def hanging_sample(reader: GuardedReader, path: Any, budget: Any) -> Any:
+    if Path(path).stem == os.environ.get("HANG"):
+        return reader.call(hang, path)
+    return sample(reader, path, budget)
+
+
+def noted_sampling(trainer: Any, *args: Any, **kwargs: Any) -> Any:
+    Calls.is_sampling = True
+    try:
+        return sample_completions(trainer, *args, **kwargs)
+    finally:
+        Calls.is_sampling = False
+
+
+def sleeping_rewards(rewards: RewardSet) -> Any:
+    functions = trl_functions(rewards)
+    rank, _, step = os.environ.get("SLEEP", "").partition(" ")
+    if rank != RANK:
+        return functions
+    first = functions[0]
+
+    def sleeping(*args: Any, **columns: Any) -> Any:
+        if columns["trainer_state"].global_step + 1 == int(step):
+            time.sleep(3600)
+        return first(*args, **columns)
+
+    sleeping.__name__ = first.__name__
+    return [sleeping, *functions[1:]]
+
+
+sample = GuardedReader.sample
+trl_functions = RewardSet.trl_functions
+sample_completions = train.grpo_trainer.VideoGrpoTrainer._generate_single_turn
 prompt, decode = ClipStore.prompt, ClipCache._decode
 save_optimizer = Trainer._save_optimizer_and_scheduler
 seal = train.repeatable.seal_checkpoint
@@ -89,9 +161,19 @@ def create_optimizer(trainer: Any, *args: Any) -> Any:
 
 def watched(trainer: Any, *args: Any, **kwargs: Any) -> int:
     trainer.add_callback(AtStepBegin())
+    trainer.add_callback(Calls(trainer.model))
+    cut = os.environ.get("CUT")
+    if cut and RANK == "0":
+        path = trainer.clips.data.video_root / "videos" / f"{cut}.mp4"
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+    trainer.accelerator.wait_for_everyone()
     return train_to_the_end(trainer, *args, **kwargs)
 
 
+GuardedReader.sample = hanging_sample  # type: ignore[method-assign]
+RewardSet.trl_functions = sleeping_rewards  # type: ignore[method-assign]
+train.grpo_trainer.VideoGrpoTrainer._generate_single_turn = noted_sampling
 ClipStore.prompt = noted_prompt  # type: ignore[method-assign]
 ClipCache._decode = noted_decode  # type: ignore[method-assign]
 Trainer._save_optimizer_and_scheduler = killed_after_model

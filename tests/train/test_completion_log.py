@@ -48,7 +48,7 @@ def test_a_line_per_completion_in_literal_values(tmp_path: Path) -> None:
         terms=[[1.0, 0.5], [NAN, NAN], [NAN, 0.5]],
         advantages=[1.5, 0.0, -1.5],
     )
-    common = {"step": 12, "num_tokens": 4, "finished": True, "dropped": False}
+    common = {"step": 12, "num_tokens": 4, "finished": True, "dropped": False, "replaces": None}
     assert read_jsonl(tmp_path / "completions" / "step_000012.jsonl") == [
         {
             **common, "id": "a", "sample": 0, "text": "one",
@@ -63,6 +63,16 @@ def test_a_line_per_completion_in_literal_values(tmp_path: Path) -> None:
             "struct": None, "emo": 0.5, "reward": 0.375, "advantage": -1.5,
         },
     ]  # fmt: skip
+
+
+def test_a_row_that_is_there_for_itself_and_for_another(tmp_path: Path) -> None:
+    log = CompletionLog(tmp_path, max_table_rows=8)
+    rows = [{"id": "a", "replaces": replaces} for replaces in ("b", "b", None, None)]
+    write(log, 1, ["one", "two", "three", "four"], rows=rows)
+    lines = read_jsonl(tmp_path / "step_000001.jsonl")
+    assert [(line["replaces"], line["sample"]) for line in lines] == [
+        *(("b", 0), ("b", 1), (None, 0), (None, 1))
+    ]
 
 
 def test_what_is_not_scored_is_null_and_never_0_or_nan(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The two commands as users type them, on a very small model: one process, two, and sharded.
+"""The two commands as users type them, on a very small model: one process and two.
+
+Sharded runs are compared with these in `test_repeat_on_ranks`.
 
 Nothing is replaced: `accelerate launch`, the entry points, real video files, the trackers' files.
 """
@@ -30,7 +32,6 @@ from tests.train.launching import (
     launch,
     make_places,
     metrics,
-    sharded,
     start_arguments,
     train,
 )
@@ -263,45 +264,3 @@ def test_grpo_on_two_processes(places: Places, grpo_on_two: RunFolder) -> None:
     assert {row["id"] for step in (1, 2) for row in completions(grpo_on_two, step)} == set(CLIPS)
     assert any(line["reward_std"] > 0 for line in metrics(grpo_on_two))
     check_only_the_tower_stood_still(places.started, grpo_on_two.final)
-
-
-# --- sharded --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("stage", [2, 3])
-def test_a_cold_start_with_zero(places: Places, tmp_path: Path, stage: int) -> None:
-    pytest.importorskip("deepspeed")
-    run = train(
-        "sft",
-        tmp_path / "run",
-        sharded(stage, tmp_path),
-        *places.drawn(model=places.base),
-        *("--trainer.per_device_train_batch_size", "2", "--trainer.max_steps", "2"),
-        *("--trainer.logging_steps", "1", "--trainer.warmup_steps", "0", *GLOO),
-        *("--trainer.gradient_checkpointing", "true"),
-        DS_ACCELERATOR="cpu",
-    )
-    losses = [line["loss"] for line in metrics(run)]
-    assert len(losses) == 2 and losses[1] < losses[0]
-    check_only_the_tower_stood_still(places.base, run.final)
-
-
-@pytest.mark.parametrize("stage", [2, 3])
-def test_grpo_with_zero(places: Places, tmp_path: Path, stage: int, grpo_on_two: RunFolder) -> None:
-    pytest.importorskip("deepspeed")
-    run = train(
-        "grpo",
-        tmp_path / "run",
-        sharded(stage, tmp_path),
-        *(*places.drawn(model=places.started), *grpo_settings(4, 2, 110), *GLOO),
-        DS_ACCELERATOR="cpu",
-    )
-    check_only_the_tower_stood_still(places.started, run.final)
-    # Sharding changes where numbers lie, not what they are: the same samples, rewards and loss.
-    sampled, expected = ([row["text"] for row in completions(r, 1)] for r in (run, grpo_on_two))
-    assert sampled == expected
-    for line, plain in zip(metrics(run), metrics(grpo_on_two), strict=True):
-        assert line["reward"] == pytest.approx(plain["reward"], abs=1e-6)
-        assert line["loss"] == pytest.approx(plain["loss"], abs=1e-5)
-        assert line["kl"] == pytest.approx(plain["kl"], abs=1e-4)
-        assert line["grad_norm"] == pytest.approx(plain["grad_norm"], rel=1e-3)

@@ -1,7 +1,9 @@
 """What would tear groups apart or have no effect is refused; the samples ignore the layout."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,12 +34,13 @@ def config(folder: Path, **overrides: Any) -> GRPOConfig:
     ("overrides", "message"),
     [
         (
-            {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 4},
-            "per_device_train_batch_size (2) must be a multiple of num_generations (4)",
+            {"per_device_train_batch_size": 2, "steps_per_generation": 2},
+            "per_device_train_batch_size (2) x gradient_accumulation_steps (1) must be a multiple "
+            "of num_generations (4)",
         ),
         (
             {"per_device_train_batch_size": 6, "gradient_accumulation_steps": 2},
-            "per_device_train_batch_size (6) must be a multiple of num_generations (4)",
+            "per_device_train_batch_size (6) must be a multiple of num_generations (4) or divide",
         ),
         (
             {"gradient_accumulation_steps": 2, "steps_per_generation": 3},
@@ -67,6 +70,8 @@ def test_layouts_that_tear_are_refused(
     [
         {},
         {"gradient_accumulation_steps": 4},
+        {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 4},
+        {"per_device_train_batch_size": 1, "gradient_accumulation_steps": 4},
         {"gradient_accumulation_steps": 2, "steps_per_generation": 4, "save_steps": 6},
         {"num_iterations": 3, "save_steps": 99},
         {"num_iterations": 3, "save_strategy": "epoch"},
@@ -102,6 +107,18 @@ def test_settings_without_effect_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         check_sampling(config(tmp_path, **overrides), truncated)
+
+
+def test_sampling_on_shards_is_refused(tmp_path: Path) -> None:
+    for stage, gathers, refused in ((3, False, True), (3, True, False), (2, False, False)):
+        args = config(tmp_path, ds3_gather_for_generation=gathers)
+        args.deepspeed_plugin = SimpleNamespace(zero_stage=stage)
+        with (
+            pytest.raises(ValueError, match="ds3_gather_for_generation")
+            if refused
+            else nullcontext()
+        ):
+            check_sampling(args, "keep")
 
 
 @pytest.mark.parametrize("truncated", ["keep", "drop", "trl"])

@@ -107,7 +107,7 @@ def test_functions_of_trl_that_are_called() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        # Scores, then shuffles and splits: `clip_index` and `kept` travel with their rows.
+        # Scores, then shuffles and splits: `prompt_index` and `kept` travel with their rows.
         "generation_batch = shuffle_sequence_dict(generation_batch)",
         "split_tensor_dict(generation_batch, self.args.steps_per_generation)",
         "inputs = self._buffered_inputs[self._step % self.args.steps_per_generation]",

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLModel
 
-from tests.tiny import shared_processor
 from tests.train.grpo_fixtures import (
     SyntheticClipStore,
     build_trainer,
@@ -89,7 +88,9 @@ def test_changed_frames_change_generation_old_reference_and_policy(
     ]
     same, changed = by_row(sampling, "a"), by_row(sampling, "b")
 
-    before, after = log.prefill_logits[0][:, -1], second_log.prefill_logits[0][:, -1]
+    before, after = (
+        torch.cat([logits[:, -1] for logits in one.prefill_logits[:2]]) for one in (log, second_log)
+    )
     places = {sampling.rows[0]["id"]: 0, sampling.rows[2]["id"]: 1}  # one prompt of each group
     assert torch.equal(before[places["a"]], after[places["a"]])
     assert (before[places["b"]] - after[places["b"]]).abs().max() > 1e-2
@@ -122,40 +123,35 @@ def test_every_pass_sees_the_features_and_positions_of_its_rows(
     assert len(trainer.records.samplings) == 1
     names = [one.name for one in trainer.records.passes]
     assert names == ["old", "reference", "policy", "policy"]  # old and reference in chunks of 2
-    # One prefill of both prompts, two chunks of old, two micro-batches; two chunks of reference.
-    assert [len(call["input_ids"]) for call in policy_log.with_video()] == [2, 2, 2, 2, 2]
-    assert [len(call["input_ids"]) for call in reference_log.with_video()] == [2, 2]
+    # A prefill of each prompt, two chunks of old, two micro-batches; two chunks of reference.
+    calls = [*policy_log.with_video(), *reference_log.with_video()]
+    assert len(policy_log.with_video()) == 6 and len(reference_log.with_video()) == 2
 
     policy = fresh_policy()
     video_token = policy.config.video_token_id
-    prompts = {}
-    for name in "ab":
-        prompt = store.prompt(row(name))
-        prompts[tuple(prompt.input_ids.tolist())] = prompt
+    prompts = [store.prompt(row(name)) for name in "ab"]
     num_checked = 0
-    for call in [*policy_log.with_video(), *reference_log.with_video()]:
+    for call in calls:
+        [ids], positions = call["input_ids"], call["position_ids"][:, 0]
         features = call["pixel_values_videos"]
-        sizes = [int(grid.prod()) for grid in call["video_grid_thw"]]
-        assert features.shape == (sum(sizes), policy.config.vision_config.hidden_size)
-        pieces = torch.split(features, sizes)
-        pad = shared_processor().tokenizer.pad_token_id
-        for ids, mask, positions, piece in zip(
-            call["input_ids"],
-            call["attention_mask"],
-            call["position_ids"].transpose(0, 1),
-            pieces,
-            strict=True,
-        ):
-            present = mask.bool()
-            tokens = ids[present].tolist()
-            prompt = next(p for key, p in prompts.items() if tuple(tokens[: len(key)]) == key)
-            expected = row_positions(policy.config, prompt, tokens[prompt.num_tokens :])
-            assert torch.equal(positions[:, present], expected)
-            assert int((ids == video_token).sum()) * 4 == len(piece)
-            assert torch.allclose(piece, tower_of(policy, prompt), atol=1e-5)
-            assert (ids[~present] == pad).all()
+        assert features.shape == (4 * int((ids == video_token).sum()), 64)
+        for prefix, branch in stretches(call):
+            tokens = torch.cat([ids[slice(*prefix)], ids[slice(*branch)]])
+            prompt = next(p for p in prompts if p.input_ids.equal(tokens[: p.num_tokens]))
+            expected = row_positions(policy.config, prompt, tokens[prompt.num_tokens :].tolist())
+            found = torch.cat([positions[:, slice(*prefix)], positions[:, slice(*branch)]], dim=1)
+            assert torch.equal(found, expected)
+            assert torch.allclose(features, tower_of(policy, prompt), atol=1e-5)
             num_checked += 1
-    assert num_checked == 14
+    assert num_checked == 2 + 3 * 4  # each prompt alone; each completion in three passes
+
+
+def stretches(call: dict[str, Any]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """(start, end) of the prefix and of what follows it, for each completion of a forward."""
+    layout = call.get("shared_prefix")
+    if layout is None:  # a prefill
+        return [((0, call["input_ids"].shape[1]), (0, 0))]
+    return [(group.prefix, branch) for group in layout.groups for branch in group.branches]
 
 
 def tower_of(policy: Any, prompt: Any) -> Tensor:
@@ -193,6 +189,8 @@ def test_each_row_gets_its_own_clip_after_shuffle_and_split(
     found = trainer.policy_log_probs()
     order = [index for one in trainer.records.micro_batches for index in one.row_index]
     assert sorted(order) == list(range(8)) and order != list(range(8))
+    # Groups change places, their rows stay together.
+    assert [first // 2 for first in order[::2]] == [second // 2 for second in order[1::2]]
 
     policy = fresh_policy()
     sampling = trainer.records.samplings[0]

@@ -1,7 +1,7 @@
-"""Two processes take the steps that one takes, plainly and with ZeRO-2, and again after a kill.
+"""Two processes take the steps that one takes, plainly and with ZeRO, and again after a kill.
 
 Five rows, two a step. With two processes each step is one row from each, and an epoch's last step
-has one row, which the other process fills up.
+has one row, which the other process fills up. Tower frozen, output layer tied, checkpointing on.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
+from affect.model.loading import load_policy
 from affect.run_folder import RunFolder
 from tests.train.killed_runs import (
     KilledRun,
+    check_same_calls,
     check_same_weights,
     five_rows,
     log_lines,
@@ -23,6 +27,7 @@ from tests.train.launching import (
     ONE_PROCESS,
     TWO_PROCESSES,
     Places,
+    check_only_the_tower_stood_still,
     completions,
     grpo_settings,
     make_places,
@@ -33,6 +38,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # DeepSpeed may comp
 
 NUM_SFT_STEPS = 8
 NUM_GRPO_STEPS = 4
+KINDS = ["ddp", "zero2", "zero3"]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +51,7 @@ def sft(places: Places, name: str, launcher: Sequence[str], *arguments: str) -> 
         *(*places.drawn(model=places.base), *five_rows(places), *arguments),
         *(f"--trainer.max_steps={NUM_SFT_STEPS}", "--trainer.logging_steps=1"),
         *("--trainer.save_steps=4", "--trainer.warmup_steps=0", "--trainer.learning_rate=1e-4"),
+        "--trainer.gradient_checkpointing=true",
     ]
     variables = {"DS_ACCELERATOR": "cpu"} if "zero" in name else {}
     return KilledRun("sft", places.folder / name, launcher, settings, variables)
@@ -54,6 +61,7 @@ def grpo(places: Places, name: str, launcher: Sequence[str], *arguments: str) ->
     settings = [
         *(*places.drawn(model=places.started), *five_rows(places)),
         *(*grpo_settings(2, NUM_GRPO_STEPS, 110), "--trainer.save_steps=3", *arguments),
+        "--trainer.gradient_checkpointing=true",
     ]
     variables = {"DS_ACCELERATOR": "cpu"} if "zero" in name else {}
     return KilledRun("grpo", places.folder / name, launcher, settings, variables)
@@ -63,7 +71,21 @@ def two_processes(kind: str, folder: Path) -> Sequence[str]:
     if kind == "ddp":
         return TWO_PROCESSES
     pytest.importorskip("deepspeed")
-    return sharded(2, folder)
+    return sharded(int(kind[-1]), folder)
+
+
+def check_whole_model(run: RunFolder, expected: RunFolder) -> None:
+    """`final/` is an ordinary model: the same files and weights as one process writes."""
+    files, others = (sorted(path.name for path in one.final.iterdir()) for one in (run, expected))
+    assert files == others
+    weights, plain = (load_file(one.final / "model.safetensors") for one in (run, expected))
+    assert weights.keys() == plain.keys() and not any("lm_head" in name for name in weights)
+    assert {n: w.dtype for n, w in weights.items()} == {n: w.dtype for n, w in plain.items()}
+    tokens = torch.arange(40)[None]
+    models = [load_policy(one.final)[0].eval() for one in (run, expected)]
+    with torch.no_grad():
+        found, wanted = (model(input_ids=tokens).logits for model in models)
+    assert torch.allclose(found, wanted, atol=1e-3) and found.abs().max() > 0.1
 
 
 # --- cold start -----------------------------------------------------------------------------------
@@ -75,7 +97,7 @@ def sft_on_one(places: Places) -> tuple[KilledRun, list[str]]:
     return run, run.finish().rows["0"]
 
 
-@pytest.mark.parametrize("kind", ["ddp", "zero2"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_cold_start(
     places: Places, tmp_path: Path, sft_on_one: tuple[KilledRun, list[str]], kind: str
 ) -> None:
@@ -100,8 +122,12 @@ def test_a_cold_start(
     assert resumed_from(last) == "checkpoint-4"
     assert last.rows["0"][:2] == [stream[7], stream[9]]
     assert last.rows["1"][0] == stream[8]
+    check_same_calls(first, num_steps=6)
+    check_same_calls(last, num_steps=4)
     check_same_steps(log_lines(run.run), log_lines(one.run))
     check_same_weights(run.run, one.run, tolerance=1e-5)
+    check_only_the_tower_stood_still(places.base, run.run.final)
+    check_whole_model(run.run, one.run)
 
 
 def check_same_steps(lines: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
@@ -142,24 +168,32 @@ def grpo_on_one(places: Places) -> KilledRun:
     return run
 
 
-@pytest.mark.parametrize("kind", ["ddp", "zero2"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_grpo(places: Places, tmp_path: Path, grpo_on_one: KilledRun, kind: str) -> None:
     run = grpo(
         places,
         f"grpo_{kind}",
         two_processes(kind, tmp_path),
         *("--trainer.per_device_train_batch_size=2", *GLOO),
+        # Processes then lack different numbers of clips: two rows share one.
+        *([f"--data.tower_cache={tmp_path / 'tower'}"] if kind == "zero3" else []),
     )
-    if kind == "ddp":  # within the second epoch of two steps
-        assert run.start("begin 4", KILL_RANK="1").result.returncode != 0
+    # Within the second epoch of two steps.
+    first = run.start("begin 4", KILL_RANK="1")
+    assert first.result.returncode != 0 and not run.run.is_done
     last = run.finish()
-    assert resumed_from(last) == ("checkpoint-3" if kind == "ddp" else None)
-    for row_of_0, row_of_1 in zip(last.rows["0"], last.rows["1"], strict=True):
-        assert row_of_0 != row_of_1
+    assert resumed_from(last) == "checkpoint-3"
+    for start in (first, last):  # the other process may have gone on until its launcher ended it
+        dealt = list(zip(start.rows["0"], start.rows["1"], strict=False))
+        assert dealt and all(row_of_0 != row_of_1 for row_of_0, row_of_1 in dealt)
+    check_same_calls(first, num_steps=3)
+    check_same_calls(last, num_steps=1)
     for step in range(1, NUM_GRPO_STEPS + 1):
         check_same_completions(run.run, grpo_on_one.run, step)
     check_same_steps(log_lines(run.run), log_lines(grpo_on_one.run))
     check_same_weights(run.run, grpo_on_one.run, tolerance=1e-5)
+    check_only_the_tower_stood_still(places.started, run.run.final)
+    check_whole_model(run.run, grpo_on_one.run)
 
 
 def check_same_completions(run: RunFolder, expected: RunFolder, step: int) -> None:

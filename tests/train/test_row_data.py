@@ -1,6 +1,7 @@
 """Rows as a data set, and their lengths, checked before anything trains."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,59 @@ def test_a_row_without_a_target(tmp_path: Path) -> None:
 
 def test_a_row_without_its_video(tmp_path: Path) -> None:
     data = with_rows(tmp_path, lambda rows: [rows[0], row("wide", video="videos/gone.mp4")])
-    with pytest.raises(ValueError, match=r"rows\.jsonl: row wide: no video videos/gone\.mp4 under"):
+    with pytest.raises(ValueError, match=r"rows\.jsonl have a clip that can't be used:") as caught:
         load_rows(data)
+    assert "\n  row wide: no video videos/gone.mp4 under " in str(caught.value)
+
+
+def broken_world(folder: Path, **settings: Any) -> DataSection:
+    """Four rows, of which one has no video and two have files that are none."""
+    draw_world(folder)
+    (folder / "videos" / "square.mp4").unlink()
+    (folder / "videos" / "wide.mp4").write_bytes(b"")
+    (folder / "videos" / "long.mp4").write_text("not a video, but not short of bytes either")
+    return data_section(folder, max_prompt_tokens=51, **settings)
+
+
+def test_all_clips_that_are_bad_at_start_are_named(tmp_path: Path) -> None:
+    data = broken_world(tmp_path)
+    with pytest.raises(ValueError, match=r"^1 rows of") as caught:
+        load_rows(data)
+    assert "row square: no video videos/square.mp4" in str(caught.value)
+    assert "replace_always" in str(caught.value)
+    rows = load_rows(data.model_copy(update={"on_bad_clip": "replace_always"}))
+    with pytest.raises(ValueError, match=r"^2 rows of") as caught:
+        check_lengths(rows.select([1, 2, 3]), data, BUDGET, shared_processor(), 100)
+    assert re.search(r"\n  row wide: .*\n  row long: ", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("on_bad_clip", "is_resumed", "goes_on"),
+    [
+        *(("stop", False, False), ("stop", True, False), ("replace", False, False)),
+        *(("replace", True, True), ("replace_always", False, True)),
+    ],
+)
+def test_where_rows_without_a_clip_are_left_to_be_replaced(
+    on_bad_clip: str,
+    is_resumed: bool,
+    goes_on: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A clip that vanished in the middle of a run must not keep it from being resumed."""
+    data = broken_world(tmp_path, on_bad_clip=on_bad_clip)
+    if not goes_on:
+        with pytest.raises(ValueError, match=r"row square: no video"):
+            load_rows(data, is_resumed=is_resumed)
+        return
+    rows = load_rows(data, is_resumed=is_resumed)
+    assert len(rows) == 4
+    longest = check_lengths(rows, data, BUDGET, shared_processor(), 100, is_resumed=is_resumed)
+    assert longest == 147
+    told = capsys.readouterr().err
+    assert "row square: no video" in told and "other rows will take their places" in told
+    assert ("row wide: " in told) == (not is_resumed)
 
 
 def test_rows_beyond_max_rows_are_not_asked_for(tmp_path: Path) -> None:

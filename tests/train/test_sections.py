@@ -46,7 +46,7 @@ def test_the_cold_start_ignores_nothing_silently(key: str) -> None:
     [
         ("mask_truncated_completions", "rollout.truncated"),
         ("reward_weights", "reward.weights"),
-        ("use_vllm", "nothing"),
+        ("use_vllm", "rollout.engine"),
         ("max_prompt_length", "data.max_prompt_tokens"),
     ],
 )

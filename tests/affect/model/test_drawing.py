@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from transformers import TopKLogitsWarper, TopPLogitsWarper
 
-from affect.model.generation import _draw, _restrict
+from affect.model.sampling import candidates, draw
 
 JUST_UNDER_ONE = math.nextafter(1.0, 0.0)
 INFINITY = float("inf")
@@ -29,8 +29,17 @@ def slow_survivors(logits: list[float], top_k: int, top_p: float) -> set[int]:
     return survivors
 
 
+def kept_logits(logits: Tensor, top_k: int, top_p: float) -> Tensor:
+    """(R, V) with what is outside at minus infinity."""
+    ids, left = candidates(logits, top_k, top_p)
+    if ids is None:
+        return left
+    assert (ids.diff(dim=-1) > 0).all()
+    return torch.full_like(logits, -INFINITY).scatter(1, ids, left)
+
+
 def survivors(logits: Tensor, top_k: int, top_p: float) -> list[set[int]]:
-    kept = _restrict(logits, top_k, top_p)
+    kept = kept_logits(logits, top_k, top_p)
     inside = torch.isfinite(kept)
     assert torch.equal(kept[inside], logits[inside])
     return [set(row.nonzero()[:, 0].tolist()) for row in inside]
@@ -47,7 +56,7 @@ def test_restriction_equals_a_slow_reference_and_the_library(top_k: int, top_p: 
         expected = TopKLogitsWarper(top_k)(None, expected)
     if top_p < 1.0:
         expected = TopPLogitsWarper(top_p)(None, expected)
-    assert torch.equal(_restrict(logits, top_k, top_p), expected)
+    assert torch.equal(kept_logits(logits, top_k, top_p), expected)
 
 
 def test_restriction_in_literal_numbers() -> None:
@@ -76,7 +85,7 @@ def test_tokens_are_drawn_as_often_as_the_softmax_says() -> None:
     logits = torch.tensor([1.0, -2.0, 0.0, -INFINITY, 3.0, 2.5])
     num_draws = 200_000
     uniforms = torch.rand(num_draws, generator=torch.Generator().manual_seed(3)).double()
-    drawn = _draw(logits.expand(num_draws, -1), uniforms)
+    drawn = draw(logits.expand(num_draws, -1), uniforms)
     shares = torch.bincount(drawn, minlength=6) / num_draws
     expected = torch.softmax(logits, dim=0)
     deviations = (expected * (1 - expected) / num_draws).sqrt()
@@ -88,7 +97,7 @@ def test_draws_on_an_even_grid_hit_each_share_to_one_part_in_a_hundred_thousand(
     weights = torch.tensor([0.1, 0.2, 0.3, 0.4])
     num_draws = 100_000
     grid = (torch.arange(num_draws, dtype=torch.float64) + 0.5) / num_draws
-    drawn = _draw(weights.log().expand(num_draws, -1), grid)
+    drawn = draw(weights.log().expand(num_draws, -1), grid)
     counts = torch.bincount(drawn, minlength=4)
     assert (counts - num_draws * weights).abs().max() <= 1
 
@@ -100,7 +109,7 @@ def test_the_far_tail_of_a_large_vocabulary_can_be_drawn() -> None:
     rare = math.exp(-20.0) / (1 + 150_000 * math.exp(-20.0))
     wanted = [1, 70_007, 150_000]
     uniforms = [1.0 - (150_001 - token - 0.5) * rare for token in wanted]
-    assert _draw(logits, torch.tensor(uniforms, dtype=torch.float64)).tolist() == wanted
+    assert draw(logits, torch.tensor(uniforms, dtype=torch.float64)).tolist() == wanted
 
 
 @pytest.mark.parametrize("uniform", [0.0, 5e-324, 0.5, JUST_UNDER_ONE, 1.0])
@@ -113,7 +122,7 @@ def test_no_uniform_reaches_an_impossible_token(uniform: float) -> None:
             [30.0, -1.0, -INFINITY, -INFINITY, -INFINITY],
         ]
     )
-    drawn = _draw(rows, torch.full((4,), uniform, dtype=torch.float64))
+    drawn = draw(rows, torch.full((4,), uniform, dtype=torch.float64))
     assert torch.isfinite(rows.gather(1, drawn[:, None])).all()
     if uniform == 0.0:
         assert drawn.tolist() == [1, 2, 3, 0]
@@ -128,5 +137,5 @@ def test_no_uniform_reaches_an_impossible_token(uniform: float) -> None:
     st.one_of(st.sampled_from([0.0, JUST_UNDER_ONE]), st.floats(0, 1, exclude_max=True)),
 )
 def test_what_is_drawn_is_always_possible(logits: list[float], uniform: float) -> None:
-    drawn = _draw(torch.tensor([logits]), torch.tensor([uniform], dtype=torch.float64)).item()
+    drawn = draw(torch.tensor([logits]), torch.tensor([uniform], dtype=torch.float64)).item()
     assert math.isfinite(logits[int(drawn)])

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from affect.model import generation
 from affect.model.generation import Completion, end_token_ids, generate
 from affect.model.inputs import PromptInputs, banned_token_ids
 from affect.model.policy import model_positions, tower_features
@@ -265,40 +264,32 @@ def test_a_reply_cut_by_the_limit_is_unfinished_and_one_that_just_fits_is_finish
     assert cut[sample].token_ids == ended[0].token_ids[:-1] and not cut[sample].finished
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.6])
-def test_finished_rows_leave_the_batch_and_nothing_changes(
-    share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_row_leaves_the_batch_at_once_and_nothing_changes() -> None:
     model, processor = talkative_policy()
     batch_sizes: list[int] = []
-    model.lm_head.register_forward_hook(
-        lambda module, arguments, logits: batch_sizes.append(len(logits))
+    model.model.language_model.layers[1].register_forward_hook(
+        lambda module, arguments, output: batch_sizes.append(len(output))
     )
-    settings: dict[str, Any] = {"num_samples": 5, "max_new_tokens": 40, "temperature": 1.0}
-    settings["seeds"] = grid_of_seeds(3, 5)
-    monkeypatch.setattr(generation, "_COMPACT_SHARE", 2.0)  # never
-    expected = generate(model, processor, ragged_prompts(), **settings)
-    assert set(batch_sizes[1:]) == {15}
-    batch_sizes.clear()
-    monkeypatch.setattr(generation, "_COMPACT_SHARE", share)
-    found = generate(model, processor, ragged_prompts(), **settings)
-    for group, expected_group in zip(found, expected, strict=True):
-        for completion, other in zip(group, expected_group, strict=True):
-            same(completion, other)
-    assert batch_sizes[0] == 3  # the prompts, once each
-    shrinking = batch_sizes[1:]
-    assert shrinking == sorted(shrinking, reverse=True) and len(set(shrinking)) > 1
-    if share == 0.0:
-        lengths = [len(reply.token_ids) for group in expected for reply in group]
-        alive = [sum(length > step for length in lengths) for step in range(1, max(lengths))]
-        assert shrinking == alive
+    settings: dict[str, Any] = {"max_new_tokens": 40, "temperature": 1.0}
+    seeds = grid_of_seeds(3, 5)
+    found = generate(model, processor, ragged_prompts(), num_samples=5, seeds=seeds, **settings)
+    assert batch_sizes[:3] == [1, 1, 1]  # the prompts, once each
+    lengths = [len(reply.token_ids) for group in found for reply in group]
+    alive = [sum(length > step for length in lengths) for step in range(1, max(lengths))]
+    assert batch_sizes[3:] == alive and len(set(alive)) > 5
+    for index, (prompt, group) in enumerate(zip(ragged_prompts(), found, strict=True)):
+        for sample, completion in enumerate(group):
+            [[alone]] = generate(
+                model, processor, [prompt], seeds=[[seeds[index][sample]]], **settings
+            )
+            same(alone, completion)
 
 
 def test_the_prompt_and_its_video_go_through_the_model_once() -> None:
     model, processor = talkative_policy()
     lengths: list[tuple[int, int]] = []
-    model.model.language_model.register_forward_hook(
-        lambda module, arguments, output: lengths.append(tuple(output.last_hidden_state.shape[:2]))
+    model.model.language_model.layers[0].register_forward_hook(
+        lambda module, arguments, output: lengths.append(tuple(output.shape[:2]))
     )
     num_tower = [0]
 
@@ -317,7 +308,7 @@ def test_the_prompt_and_its_video_go_through_the_model_once() -> None:
         seeds=grid_of_seeds(1, 6),
     )
     assert lengths[0] == (1, prompts[0].num_tokens)
-    assert all(length == 1 for _, length in lengths[1:])
+    assert [length for _, length in lengths[1:]] == [1, 1]
     assert num_tower == [1]
 
 
@@ -347,13 +338,13 @@ def test_gradient_checkpointing_does_not_slow_or_change_replies() -> None:
     model.train()
     model.gradient_checkpointing_enable({"use_reentrant": False})
     lengths: list[int] = []
-    model.model.language_model.register_forward_hook(
-        lambda module, arguments, output: lengths.append(output.last_hidden_state.shape[1])
+    model.model.language_model.layers[0].register_forward_hook(
+        lambda module, arguments, output: lengths.append(output.shape[1])
     )
     found = generate(model, processor, ragged_prompts(), max_new_tokens=6)
     for [completion], [other] in zip(found, expected, strict=True):
         same(completion, other)
-    assert set(lengths[1:]) == {1}
+    assert set(lengths[3:]) == {1}
     assert model.config.text_config.use_cache is True
 
 
