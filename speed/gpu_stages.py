@@ -128,7 +128,7 @@ class Step:
         def work() -> None:
             self.model.zero_grad(set_to_none=True)
             log_probs, _ = self._pass(way)
-            (weights * log_probs).mean().backward()
+            (weights * log_probs).mean().backward()  # type: ignore[no-untyped-call]
 
         try:
             parts = ["forward", "backward", "recomputed forward"]

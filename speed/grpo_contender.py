@@ -9,7 +9,8 @@ The variants leave out one of the project's savings each:
     tower in every pass        passes get patches, so the model runs its tower in each
     prefill per completion     sampling runs the prompt once for each completion
 
-Example: run_contender("ours", Path("work"), "tiny", 8, count=True)["flops"]
+Example: run_contender("ours", folder, "tiny", 8, count=True)["flops"], after
+`speed.grpo_workload.prepare(folder, SHAPES["tiny"])`
 """
 
 from pathlib import Path
@@ -23,7 +24,7 @@ from affect.model.policy import ClipFeatures
 from speed.flops import FlopCounter
 from speed.grpo_floor import completion_floor, step_floor
 from speed.grpo_step import cpu_seconds, peak_memory_bytes, wall_seconds
-from speed.grpo_workload import SHAPES, our_trainer, prepare, stock_trainer
+from speed.grpo_workload import SHAPES, our_trainer, stock_trainer
 from train.grpo_trainer import VideoGrpoTrainer
 from train.log_probs import log_prob_pass
 from train.tower import ClipInputs
@@ -81,8 +82,6 @@ def run_contender(
         AssertionError: a completion ended before its length.
     """
     shape = SHAPES[shape_name]
-    if not (folder / "words.json").exists():
-        prepare(folder, shape)
     if name == "trl":
         trainer = stock_trainer(folder, shape, num_completions)
     else:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 CONTENDERS = ("ours", "trl", "plain log-probs", "tower in every pass", "prefill per completion")
+PREPARE = "prepare"
 NUM_COMPLETIONS = 8
 
 
@@ -41,11 +42,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--quick", action="store_true", help="only the ratios, within 4 minutes")
     parser.add_argument("--shape", default="first", help="first, dar, or tiny to try the command")
-    parser.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
+    parser.add_argument("--contender", choices=(PREPARE, *CONTENDERS), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--completions", type=int, default=NUM_COMPLETIONS, help=argparse.SUPPRESS)
     parser.add_argument("--count", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
+    if given.contender == PREPARE:
+        from speed.grpo_workload import SHAPES, prepare
+
+        prepare(given.folder, SHAPES[given.shape])
+        sys.stdout.write("\n{}\n")
+        return 0
     if given.contender is not None:
         from speed.grpo_contender import run_contender
 
@@ -63,8 +70,11 @@ def compare(shape: str, *, quick: bool) -> dict[str, Any]:
     """The figures of the module's text, by name."""
     with tempfile.TemporaryDirectory(prefix="grpo_step_") as name:
         folder = Path(name)
+        # In a process of its own: what it holds is nobody's memory.
+        _run(PREPARE, folder / shape, shape, NUM_COMPLETIONS)
         report = _compare_shape(folder / shape, shape, everything=not quick)
         if not quick and shape == "first":
+            _run(PREPARE, folder / "dar", "dar", NUM_COMPLETIONS)
             report["dar"] = {
                 str(count): _against_trl(folder / "dar", "dar", count) for count in (4, 8)
             }
@@ -109,6 +119,7 @@ def _against_trl(folder: Path, shape: str, num_completions: int) -> dict[str, An
 def _run(
     contender: str, folder: Path, shape: str, num_completions: int, *, count: bool = False
 ) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
     sys.stderr.write(f"{contender}, {num_completions} completions{', counting' * count} ...\n")
     command = [
         *(sys.executable, "-m", "speed.grpo_step", "--contender", contender),

@@ -34,7 +34,7 @@ class HeadPass:
         ids = torch.cat([words[:4], video, words[4:]])
         grid = torch.tensor([_GRID])
         positions, deltas = model_positions(config, ids[None], None, grid, [1.0])
-        features = torch.randn(grid.prod(), config.vision_config.hidden_size, generator=chance)
+        features = torch.randn(int(grid.prod()), config.vision_config.hidden_size, generator=chance)
         next_position = len(ids) + int(deltas)
         self.prompt = ScoredPrompt(ids, positions[:, 0], next_position, features, grid)
         size = (shape.num_completions, shape.num_tokens // shape.num_completions)
@@ -49,7 +49,7 @@ class HeadPass:
             install_narrow_head(self.model, outputs=OUTPUTS)
             self._is_narrow = True
         log_probs, entropies = self.plain() if contender == "plain" else self.fused()
-        (log_probs.mean() + 0.1 * entropies.mean()).backward()
+        (log_probs.mean() + 0.1 * entropies.mean()).backward()  # type: ignore[no-untyped-call]
         return {
             "mean_log_prob": float(log_probs.detach().mean()),
             "mean_entropy": float(entropies.detach().mean()),

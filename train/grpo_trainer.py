@@ -36,6 +36,7 @@ from train.group_metrics import group_spread
 from train.group_order import whole_groups
 from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
 from train.log_probs import LogProbPass, ScoredPrompt, shared_log_probs
+from train.narrow_head import install_narrow_head
 from train.repeat_sampler import EpochRepeatSampler
 from train.repeatable import RepeatableTrainer
 from train.stages import in_stage, note_rows, stage
@@ -83,8 +84,14 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         check_num_rows(kwargs["args"], len(kwargs["train_dataset"]))
         check_sampling(kwargs["args"], truncated)
         super().__init__(*args, **kwargs)
+        head: dict[str, Any] = {
+            "temperature": self.temperature,
+            "cast_lm_head_to_fp32": self.args.cast_lm_head_to_fp32,
+        }
+        install_narrow_head(causal_model(self.model), outputs=("log_probs", "entropy"), **head)
         if self.ref_model is not None:
             install_policy(self.ref_model)
+            install_narrow_head(causal_model(self.ref_model), **head)
         self._log_prob_pass = log_prob_pass
         self._rows: list[dict[str, Any]] = []
         self._prompts: list[PromptInputs] = []

