@@ -25,8 +25,20 @@ from typing import Any
 
 import torch
 
-SIZES: dict[str, Any] = {"num_frames": 28, "height": 336, "width": 588, "fps": 2.0, "num_text": 500}
-TINY_SIZES: dict[str, Any] = {"num_frames": 4, "height": 56, "width": 56, "fps": 2.0, "num_text": 24}
+SIZES: dict[str, Any] = {
+    "num_frames": 28,
+    "height": 336,
+    "width": 588,
+    "fps": 2.0,
+    "num_text": 500,
+}
+TINY_SIZES: dict[str, Any] = {
+    "num_frames": 4,
+    "height": 56,
+    "width": 56,
+    "fps": 2.0,
+    "num_text": 24,
+}
 NEEDED_TORCH = (2, 11)
 
 

@@ -10,10 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from affect.model.adapter import add_adapter
 from tests.tiny import shared_processor
 from tests.train.grpo_fixtures import (
     ScriptedReward,
     build_trainer,
+    checkpoint,
     completion,
     fresh_policy,
     perturb,
@@ -173,6 +175,22 @@ def test_every_way_to_run(variant: str, tmp_path: Path, monkeypatch: pytest.Monk
         trained(tmp_path / mode, monkeypatch, mode, **VARIANTS[variant])
         for mode in ("shared", "plain")
     )
+    assert_same(shared, plain, log_probs=1e-5, gradients=1e-5)
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_lora(checkpointing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, plain = (
+        trained(
+            tmp_path / mode,
+            monkeypatch,
+            mode,
+            model=add_adapter(fresh_policy(), base=str(checkpoint()), rank=4, alpha=8),
+            gradient_checkpointing=checkpointing,
+        )
+        for mode in ("shared", "plain")
+    )
+    assert all("lora" in name for name in shared.records.gradients[0])
     assert_same(shared, plain, log_probs=1e-5, gradients=1e-5)
 
 
