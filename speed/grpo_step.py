@@ -1,9 +1,9 @@
 """One GRPO step on a clip: the project's against stock TRL's, and against the least arithmetic.
 
     python -m speed.grpo_step --json --quick
-    {"flops_over_floor": 1.05, "cpu_ratio_vs_trl": 4.6, "cpu_ratio_vs_ms_swift": null,
-     "peak_memory_ratio_vs_trl": 0.6, "tower_runs_per_clip": 1.0, "video_decodes_per_clip": 1.0,
-     "marginal_completion_cost": 1.03, ...}
+    {"flops_over_floor": 1.003, "cpu_ratio_vs_trl": 4.96, "cpu_ratio_vs_ms_swift": null,
+     "peak_memory_ratio_vs_trl": 0.658, "tower_runs_per_clip": 1.0, "video_decodes_per_clip": 1.0,
+     "marginal_completion_cost": 1.013, ...}
 
 Each contender runs in a process of its own, on the same weights, the same clip and prompts of equal
 length, in float32 with gradient checkpointing and a reference model: one optimizer step on one

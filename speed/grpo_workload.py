@@ -5,8 +5,8 @@ architecture, and a prompt filled up to the wanted number of tokens. The project
 a video; stock TRL, which knows none, gets one still picture per temporal grid, so that both see
 equally many vision tokens in prompts of equal length.
 
-Completions all have the same length: random weights hardly ever sample the end token, and the
-measurement fails where one does.
+Completions all have the same length: the end token is one that the project never samples, and TRL
+is told to sample no end before that length.
 
 Example:
     shape = SHAPES["first"]
@@ -42,6 +42,7 @@ _SIDE_PIXELS = 224
 _FRAMES_PER_SECOND = 2
 _TOKENS_PER_GRID = 64  # of 224 x 224 pixels
 _FILLER = "word "
+_END_TOKEN = "<|vision_pad|>"
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def prepare(folder: Path, shape: Shape) -> None:
     frames = coarse.repeat(_SIDE_PIXELS // 7, axis=1).repeat(_SIDE_PIXELS // 7, axis=2)
     write_clip(folder / "clip.mp4", frames, _FRAMES_PER_SECOND)
     processor = tiny_processor([_FILLER * 3], vocabulary_size=300)
+    processor.tokenizer.eos_token = _END_TOKEN
     processor.image_processor.size = {"shortest_edge": 56**2, "longest_edge": _SIDE_PIXELS**2}
     _model(processor, shape).save_pretrained(folder / "model")
     processor.save_pretrained(folder / "model")
@@ -144,7 +146,7 @@ def _model(processor: Any, shape: Shape) -> Any:
                 "mrope_section": [pairs // 4, pairs * 3 // 8, pairs - pairs // 4 - pairs * 3 // 8],
             },
             "bos_token_id": ids["<|endoftext|>"],
-            "eos_token_id": ids["<|im_end|>"],
+            "eos_token_id": ids[_END_TOKEN],
             "pad_token_id": ids["<|endoftext|>"],
             "tie_word_embeddings": True,
         },
@@ -167,7 +169,7 @@ def _model(processor: Any, shape: Shape) -> Any:
     torch.manual_seed(SEED)
     model = Qwen2_5_VLForConditionalGeneration._from_config(config)
     model.generation_config = GenerationConfig(
-        eos_token_id=ids["<|im_end|>"], pad_token_id=ids["<|endoftext|>"]
+        eos_token_id=ids[_END_TOKEN], pad_token_id=ids["<|endoftext|>"]
     )
     return model
 
@@ -265,6 +267,7 @@ def stock_trainer(folder: Path, shape: Shape, num_completions: int) -> GRPOTrain
             num_completions,
             per_device_train_batch_size=1,
             gradient_accumulation_steps=num_completions,
+            generation_kwargs={"min_new_tokens": shape.num_completion},
         ),
         train_dataset=Dataset.from_list([row]),
         processing_class=load_processor(folder / "model"),

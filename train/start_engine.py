@@ -63,7 +63,7 @@ def started_engine(
             client,
             process,
         )
-    except BaseException:
+    except BaseException:  # whatever ended the start, Ctrl-C too: no engine stays behind
         if process is not None:
             process.close()
         raise

@@ -158,7 +158,7 @@ class VideoEngine:
         job = _Job(groups=[], result=Future())
         try:
             self._add(job, request, arrays)
-        except BaseException:
+        except BaseException:  # whatever it was: what is queued already must not run on
             self.llm.llm_engine.abort_request(list(job.waiting))
             raise
         self._running.append(job)
