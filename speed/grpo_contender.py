@@ -13,6 +13,8 @@ Example: run_contender("ours", folder, "tiny", 8, count=True)["flops"], after
 `speed.grpo_workload.prepare(folder, SHAPES["tiny"])`
 """
 
+import resource
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,6 @@ from affect.model.inputs import PromptInputs
 from affect.model.policy import ClipFeatures
 from speed.flops import FlopCounter
 from speed.grpo_floor import completion_floor, step_floor
-from speed.grpo_step import cpu_seconds, peak_memory_bytes, wall_seconds
 from speed.grpo_workload import SHAPES, our_trainer, stock_trainer
 from train.grpo_trainer import VideoGrpoTrainer
 from train.log_probs import log_prob_pass
@@ -43,8 +44,8 @@ class PrefillPerCompletion(VideoGrpoTrainer):
     def _sample_groups(
         self, firsts: list[int], prompts: list[PromptInputs], seeds: list[list[int]]
     ) -> list[list[Completion]]:
-        clips = [self._clip_features["train"][self._clip_of_row[first]] for first in firsts]
-        repeated = [(p, c) for p, c in zip(prompts, clips, strict=True) for _ in seeds[0]]
+        scored = [self._scored_prompts["train"][self._prompt_of_row[first]] for first in firsts]
+        repeated = [(p, s) for p, s in zip(prompts, scored, strict=True) for _ in seeds[0]]
         flat = generate(
             self.model,
             self.processing_class,
@@ -52,7 +53,7 @@ class PrefillPerCompletion(VideoGrpoTrainer):
             max_new_tokens=self.max_completion_length,
             temperature=self.temperature,
             seeds=[[seed] for group in seeds for seed in group],
-            features=[clip.features for _, clip in repeated],
+            features=[one.features for _, one in repeated],
         )
         size = len(seeds[0])
         return [
@@ -67,10 +68,11 @@ class _Clock(TrainerCallback):  # type: ignore[misc]
         self.cpu = self.wall = 0.0
 
     def on_step_begin(self, *args: Any, **kwargs: Any) -> None:
-        self.cpu, self.wall = cpu_seconds(), wall_seconds()
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
 
     def on_step_end(self, *args: Any, **kwargs: Any) -> None:
-        self.cpu, self.wall = cpu_seconds() - self.cpu, wall_seconds() - self.wall
+        self.cpu = time.process_time() - self.cpu
+        self.wall = time.perf_counter() - self.wall
 
 
 def run_contender(
@@ -109,7 +111,7 @@ def run_contender(
     report: dict[str, Any] = {
         "cpu_seconds": round(clock.cpu, 3),
         "wall_seconds": round(clock.wall, 3),
-        "peak_memory_bytes": peak_memory_bytes(),
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "loss": float(log.get("loss", 0.0)),
         "grad_norm": float(log["grad_norm"]),
     }

@@ -18,14 +18,12 @@ among the requirements and is measured by hand, see docs/speed.md.
 
 import argparse
 import json
-import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
+
+from speed.contender_process import run_in_process
 
 CONTENDERS = ("ours", "trl", "plain log-probs", "tower in every pass", "prefill per completion")
 PREPARE = "prepare"
@@ -121,32 +119,8 @@ def _run(
 ) -> dict[str, Any]:
     folder.mkdir(exist_ok=True)
     sys.stderr.write(f"{contender}, {num_completions} completions{', counting' * count} ...\n")
-    command = [
-        *(sys.executable, "-m", "speed.grpo_step", "--contender", contender),
-        *("--folder", str(folder), "--shape", shape, "--completions", str(num_completions)),
-        *(["--count"] if count else []),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{contender} failed:\n{done.stderr[-3000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def peak_memory_bytes() -> int:
-    """The process's largest resident size so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def cpu_seconds() -> float:
-    """User and system time of all this process's threads so far."""
-    times = os.times()
-    return times.user + times.system
-
-
-def wall_seconds() -> float:
-    """A clock for differences."""
-    return time.perf_counter()
+    sizes = ["--folder", str(folder), "--shape", shape, "--completions", str(num_completions)]
+    return run_in_process("speed.grpo_step", contender, [*sizes, *(["--count"] if count else [])])
 
 
 def _table(report: dict[str, Any]) -> str:

@@ -19,12 +19,13 @@ ours / plain of the former, `cpu_ratio` plain / ours ("times less CPU").
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from speed.contender_process import run_in_process
 
 CONTENDERS = ("ours", "plain", "wide tiles")
 
@@ -88,15 +89,8 @@ def compare(shape: Shape) -> dict[str, Any]:
 
 
 def _run(contender: str, shape: Shape) -> dict[str, Any]:
-    command = [
-        *(sys.executable, "-m", "speed.log_probs", "--contender", contender),
-        *("--vocabulary", str(shape.num_words), "--tokens", str(shape.num_tokens)),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{contender} failed:\n{done.stderr[-3000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    sizes = ["--vocabulary", str(shape.num_words), "--tokens", str(shape.num_tokens)]
+    return run_in_process("speed.log_probs", contender, sizes)
 
 
 def run_contender(contender: str, shape: Shape) -> dict[str, Any]:

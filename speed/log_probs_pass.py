@@ -38,12 +38,13 @@ class HeadPass:
         next_position = len(ids) + int(deltas)
         self.prompt = ScoredPrompt(ids, positions[:, 0], next_position, features, grid)
         size = (shape.num_completions, shape.num_tokens // shape.num_completions)
-        # Past the special tokens, which lie behind the learned words.
         self._is_narrow = False
+        # Past the special tokens, which lie behind the learned words.
         self.completions = torch.randint(512, shape.num_words, size, generator=chance)
 
     def run(self, contender: str) -> dict[str, float]:
         """One forward and backward; means of the outputs and the norm of the head's gradient."""
+        assert contender != "wide tiles" or not self._is_narrow, "its head is narrow for good"
         self.model.zero_grad(set_to_none=True)
         if contender == "ours" and not self._is_narrow:
             install_narrow_head(self.model, outputs=OUTPUTS)

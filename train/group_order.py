@@ -26,13 +26,13 @@ def whole_groups(batches: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         and a group's rows in the order they were sampled. A group is cut only where a micro-batch
         holds fewer rows than it has or no whole number of groups.
     """
-    groups = torch.cat([batch["group_index"] for batch in batches])
+    groups: list[int] = torch.cat([batch["group_index"] for batch in batches]).tolist()
     first_seen: dict[int, int] = {}
-    for place, group in enumerate(groups.tolist()):
+    for place, group in enumerate(groups):
         first_seen.setdefault(group, place)
     order = torch.tensor(
-        sorted(range(len(groups)), key=lambda place: first_seen[int(groups[place])]),
-        device=groups.device,
+        sorted(range(len(groups)), key=lambda place: first_seen[groups[place]]),
+        device=batches[0]["group_index"].device,
     )
     by_row = {
         name

@@ -13,7 +13,6 @@ Letters: B prompts of a batch, G completions of a prompt, P prompt tokens, C com
 Example: trainer = VideoGrpoTrainer(model=model, clips=store, truncated="keep", args=args, ...)
 """
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,14 +23,11 @@ from trl.models import unwrap_model_for_generation
 
 from affect.model.generation import Completion, generate
 from affect.model.inputs import PromptInputs, banned_token_ids
-from affect.model.policy import (
-    ClipFeatures,
-    causal_model,
-    install_policy,
-)
+from affect.model.policy import ClipFeatures, causal_model, install_policy
 from train.bad_clips import ClipReplacer
 from train.clips import ClipStore
 from train.completion_log import CompletionLog
+from train.completion_seed import completion_seed, seed_id
 from train.group_metrics import group_spread
 from train.group_order import whole_groups
 from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
@@ -95,9 +91,7 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         self._log_prob_pass = log_prob_pass
         self._rows: list[dict[str, Any]] = []
         self._prompts: list[PromptInputs] = []
-        self._clip_of_row: list[int] = []
         # By mode: an evaluation within a sampling's cycle must not touch the training rows' clips.
-        self._clip_features: dict[str, list[ClipFeatures]] = {"train": [], "eval": []}
         self._scored_prompts: dict[str, list[ScoredPrompt]] = {"train": [], "eval": []}
         self._prompt_of_row: list[int] = []
         # Which of the scored prompts each row of the next log-prob pass belongs to.
@@ -165,37 +159,28 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
 
     def _tokenize_prompts(self, prompts: list[Any]) -> tuple[list[list[int]], None, dict[str, Any]]:
         """Prompt token ids per row, their clips laid in; runs the tower once per distinct clip."""
-        by_id: dict[str, PromptInputs] = {}
-        firsts: list[dict[str, Any]] = []
-        clip_index: dict[str, int] = {}
-        clips: list[ClipInputs] = []
+        prompts_by_id: dict[str, PromptInputs] = {}
+        clips: dict[str, ClipInputs] = {}
+        video_of: dict[str, str] = {}
         for row in self._rows:
-            if row["id"] in by_id:
+            if row["id"] in prompts_by_id:
                 continue
             prompt = self._read_prompts.get(row["id"]) or self.clips.prompt(row)
-            by_id[row["id"]] = prompt
-            firsts.append(row)
-            if row["video"] not in clip_index:
-                clip_index[row["video"]] = len(clip_index)
-                clips.append(ClipInputs.of(prompt))
-        self._prompts = [by_id[row["id"]] for row in self._rows]
-        self._clip_of_row = [clip_index[row["video"]] for row in self._rows]
-        self._clip_features[self._mode] = self._run_tower(clips)
-        self._score_prompts(by_id, [clip_index[row["video"]] for row in firsts])
-        return [prompt.input_ids.tolist() for prompt in self._prompts], None, {}
-
-    def _score_prompts(self, prompts: dict[str, PromptInputs], clip_of_prompt: list[int]) -> None:
-        """Keep the sampling's distinct prompts as the log-prob passes take them."""
+            prompts_by_id[row["id"]] = prompt
+            video_of[row["id"]] = row["video"]
+            clips.setdefault(row["video"], ClipInputs.of(prompt))
+        features = dict(zip(clips, self._run_tower(list(clips.values())), strict=True))
         config = causal_model(self.model).config
         device = self.accelerator.device
-        clips = self._clip_features[self._mode]
         self._scored_prompts[self._mode] = [
-            ScoredPrompt.of(config, prompt, clips[clip], device)
-            for prompt, clip in zip(prompts.values(), clip_of_prompt, strict=True)
+            ScoredPrompt.of(config, prompt, features[video_of[row_id]], device)
+            for row_id, prompt in prompts_by_id.items()
         ]
-        place = {name: index for index, name in enumerate(prompts)}
+        place = {row_id: index for index, row_id in enumerate(prompts_by_id)}
         self._prompt_of_row = [place[row["id"]] for row in self._rows]
         self._active_prompts = torch.tensor(self._prompt_of_row)
+        self._prompts = [prompts_by_id[row["id"]] for row in self._rows]
+        return [prompt.input_ids.tolist() for prompt in self._prompts], None, {}
 
     @in_stage("tower")
     def _run_tower(self, clips: list[ClipInputs]) -> list[ClipFeatures]:
@@ -229,7 +214,7 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         seeds = [
             [
                 completion_seed(
-                    self.args.seed, self.state.global_step, _seed_id(self._rows[first]), sample
+                    self.args.seed, self.state.global_step, seed_id(self._rows[first]), sample
                 )
                 for sample in range(size)
             ]
@@ -253,7 +238,7 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         self, firsts: list[int], prompts: list[PromptInputs], seeds: list[list[int]]
     ) -> list[list[Completion]]:
         """A group of completions per prompt, one per seed; `firsts` are the groups' first rows."""
-        clips = [self._clip_features[self._mode][self._clip_of_row[first]] for first in firsts]
+        scored = self._scored_prompts[self._mode]
         with (
             unwrap_model_for_generation(
                 self.model_wrapped,
@@ -274,7 +259,7 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
                 top_k=self.top_k or 0,
                 top_p=self.top_p,
                 seeds=seeds,
-                features=[clip.features for clip in clips],
+                features=[scored[self._prompt_of_row[first]].features for first in firsts],
             )
 
     def _group_starts(self) -> list[int]:
@@ -427,18 +412,3 @@ class VideoGrpoTrainer(RepeatableTrainer, GRPOTrainer):  # type: ignore[misc]
         self._active_prompts = inputs["prompt_index"]
         loss: Tensor = super()._compute_loss(model, inputs)
         return loss * inputs["kept_scale"]
-
-
-def _seed_id(row: dict[str, Any]) -> str:
-    """Whose seed: a replacement may be in the batch for itself too, and is sampled anew."""
-    return row.get("replaces") or str(row["id"])
-
-
-def completion_seed(seed: int, step: int, row_id: str, sample: int) -> int:
-    """The seed of one completion, in [0, 2**63): the same however rows are spread over processes.
-
-    Args:
-        step: optimizer steps done before this sampling. sample: place within the group, from 0.
-    """
-    key = f"{seed}/{step}/{row_id}/{sample}".encode()
-    return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1

@@ -111,7 +111,6 @@ def sdpa(query: Tensor, key: Tensor, value: Tensor, layout: PrefixLayout, scalin
     """(1, L, H, D) from query (1, H, L, D) and key, value (1, K, L, D), H a multiple of K."""
     repeats = query.shape[1] // key.shape[1]
     key, value = repeat_kv(key, repeats), repeat_kv(value, repeats)
-    masks: dict[tuple[int, int], Tensor] = {}
     pieces: list[Tensor] = []
     for group in layout.groups:
         start, end = group.prefix
@@ -123,16 +122,16 @@ def sdpa(query: Tensor, key: Tensor, value: Tensor, layout: PrefixLayout, scalin
                     is_causal=True, scale=scaling,
                 )
             )  # fmt: skip
+        longest = max((last - first for first, last in group.branches), default=0)
+        mask = _branch_mask(longest, end - start, query.device)
         for first, last in group.branches:
-            shape = (last - first, end - start)
-            if shape not in masks:
-                masks[shape] = _branch_mask(*shape, query.device)
+            size = last - first
             pieces.append(
                 F.scaled_dot_product_attention(
                     query[:, :, first:last],
                     torch.cat([key[:, :, start:end], key[:, :, first:last]], dim=2),
                     torch.cat([value[:, :, start:end], value[:, :, first:last]], dim=2),
-                    attn_mask=masks[shape],
+                    attn_mask=mask[:size, : end - start + size],
                     scale=scaling,
                 )
             )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from trl import GRPOConfig
 
 from tests.train.grpo_fixtures import SyntheticClipStore, build_trainer, clips, rows
+from train.completion_seed import completion_seed
 from train.grpo_settings import check_batch_layout, check_num_rows, check_sampling
-from train.grpo_trainer import completion_seed
 
 
 def config(folder: Path, **overrides: Any) -> GRPOConfig:
