@@ -54,12 +54,13 @@ def impatient(tmp_path: Path) -> GuardedReader:
 
 
 def is_running(process: int) -> bool:
+    """Whether any of its threads is; one that was killed is gone only once all of them are."""
     try:
-        stat = Path(f"/proc/{process}/stat").read_text()
+        stats = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/stat")]
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return Path(f"/proc/{process}").exists()  # a thread ended meanwhile: look again
     # Z: it ended and waits to be asked for its exit code.
-    return stat.rpartition(")")[2].split()[0] != "Z"
+    return any(stat.rpartition(")")[2].split()[0] != "Z" for stat in stats)
 
 
 def wait_until_gone(process: int, seconds: float = 15.0) -> None:
