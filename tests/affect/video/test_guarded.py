@@ -32,6 +32,7 @@ from affect.video import (
 from tests.affect.video import hostile_reads
 from tests.affect.video.clips import write_clip
 from tests.paths import ROOT, SHARED, needs_shared
+from tests.processes import is_running, wait_until_gone
 
 TINY = FrameBudget(min_pixels=3136, max_pixels=3136)
 LIMIT_SECONDS = 0.4
@@ -51,23 +52,6 @@ def patient() -> Any:
 
 def impatient(tmp_path: Path) -> GuardedReader:
     return GuardedReader(LIMIT_SECONDS, Quarantine(tmp_path / "run" / "quarantine.jsonl"))
-
-
-def is_running(process: int) -> bool:
-    """Whether any of its threads is; one that was killed is gone only once all of them are."""
-    try:
-        stats = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/stat")]
-    except (FileNotFoundError, ProcessLookupError):
-        return Path(f"/proc/{process}").exists()  # a thread ended meanwhile: look again
-    # Z: it ended and waits to be asked for its exit code.
-    return any(stat.rpartition(")")[2].split()[0] != "Z" for stat in stats)
-
-
-def wait_until_gone(process: int, seconds: float = 15.0) -> None:
-    deadline = time.monotonic() + seconds
-    while is_running(process):
-        assert time.monotonic() < deadline, f"process {process} is still there"
-        time.sleep(0.02)
 
 
 def test_a_guarded_read_is_the_plain_one(clip: Path, patient: GuardedReader) -> None:

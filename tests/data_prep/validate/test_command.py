@@ -16,6 +16,7 @@ from data_prep.validate.__main__ import main
 from tests.affect.video.clips import write_clip
 from tests.data_prep.validate.drawn import draw, grpo, sft, unanswered, write_lines
 from tests.paths import ROOT, SHARED, needs_shared
+from tests.processes import wait_until_gone
 
 COMMAND = [sys.executable, "-m", "cli.main", "validate"]
 ENVIRONMENT = {**os.environ, "COLUMNS": "80", "OMP_NUM_THREADS": "1"}
@@ -255,4 +256,5 @@ def test_ctrl_c_ends_everything_at_once(tmp_path: Path) -> None:
     assert running.returncode == 130, errors
     assert printed == ""
     assert errors.endswith("dar validate: interrupted\n") and "Traceback" not in errors
-    assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()]
+    for worker in workers:
+        wait_until_gone(worker)
