@@ -59,5 +59,20 @@ def render_segment_prompt(duration_seconds: float) -> str:
     return template.substitute(duration=f"{duration_seconds:.1f}", labels=_labels())
 
 
+def render_prompt(name: str, **values: str) -> str:
+    """Return a prompt with all its places filled; `$labels` is always the 27.
+
+    Raises ValueError for a place without a value and a value without a place.
+    """
+    template = Template(load_prompt(name))
+    places = set(template.get_identifiers()) - {"labels"}
+    if places != set(values):
+        raise ValueError(
+            f"prompt {name!r} has the places {sorted(places)}, values are given for "
+            f"{sorted(values)}"
+        )
+    return template.substitute(values, labels=_labels())
+
+
 def _labels() -> str:
     return ", ".join(DAR_EMOTIONS)

@@ -1,0 +1,58 @@
+"""How one model is reached: which API, where, within what limits, at what price.
+
+    qwen3_vl:
+      api: openai
+      base_url: http://gpu7:8000/v1
+      model: Qwen/Qwen3-VL-32B-Instruct
+      max_concurrent: 32
+
+Keys come from the environment and stand in no configuration.
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from affect.config.section import Section
+
+
+class ModelSection(Section):
+    api: Literal["openai", "gemini"] = "openai"
+    base_url: str | None = Field(
+        None, description="As in http://host:8000/v1; null is the API's own address."
+    )
+    model: str = Field(description="The name the server knows.")
+    api_key_env: str | None = Field(
+        None, description="Environment variable with the key; null for servers without one."
+    )
+    media: Literal["frames", "video_url", "inline", "files"] = Field(
+        "frames",
+        description="How whole clips are shown. openai: frames or video_url; gemini: frames, "
+        "inline bytes or the files API.",
+    )
+    structured_output: bool = Field(True, description="Whether the server takes a JSON schema.")
+    temperature: float = Field(0.0, ge=0, le=2)
+    top_p: float = Field(1.0, gt=0, le=1)
+    extra_body: dict[str, Any] = Field({}, description="Passed on with each request, unchecked.")
+    timeout_seconds: float = Field(300.0, gt=0, description="For one attempt.")
+    max_concurrent: int = Field(16, ge=1)
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0)
+    price_per_million_prompt_tokens: float | None = Field(
+        None, ge=0, description="null: unknown, so that the cost is not computed."
+    )
+    price_per_million_completion_tokens: float | None = Field(None, ge=0)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides its replies; where it stands and what it costs do not."""
+        return self.model_dump(
+            mode="json",
+            include={
+                "api", "model", "media", "structured_output", "temperature", "top_p", "extra_body",
+            },
+        )  # fmt: skip
+
+    def is_same_model(self, other: "ModelSection") -> bool:
+        """Whether the words are the same model's, however it is sampled or shown clips."""
+        return self.model == other.model
