@@ -41,7 +41,7 @@ test-slow: $(VENV)/installed-all $(VLLM_INSTALLED)  ## the slow tests: kills, se
 
 vllm: $(VLLM_VENV)/installed  ## vLLM for the CPU, in an environment beside the other
 
-clean:  ## remove the environments and what the tools cached; runs/ and data/ stay
+clean:  ## remove the environments and what the tools cached; runs/, builds/ and data/ stay
 	rm -rf $(VENV) $(VLLM_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 # Each stamp is written last: an install that was cut short is done again, a finished one is not.

@@ -24,6 +24,9 @@ VERBS = {
     "render": Verb(
         "data_prep.rendered.__main__", "draw the rendered world: clips and rows to try all on"
     ),
+    "build": Verb(
+        "data_prep.build.__main__", "build rows from raw videos: with models, or drafts without"
+    ),
     "probe": Verb(
         "affect.video.__main__", "decode video files whole: frames, duration, size, or the fault"
     ),

@@ -6,6 +6,7 @@
 The pack is a zip archive (stored, not compressed) with one JPEG per frame and `times.json`.
 """
 
+import hashlib
 import io
 import json
 import zipfile
@@ -24,12 +25,19 @@ _SAME_TIME_EVER = (1980, 1, 1, 0, 0, 0)
 @dataclass(frozen=True)
 class Clip:
     """One video's file and its pack of frames. sha256: of the file. mime_type: of its container;
-    empty before the file was decoded."""
+    empty before the file was decoded. kept: names how the frames were kept (how many, how large),
+    so that other ones are another input of a stage and another question to a model."""
 
     path: Path
     sha256: str
     mime_type: str
     pack: Path
+    kept: str = ""
+
+    @property
+    def frames_sha256(self) -> str:
+        """Names the frames as they were kept."""
+        return hashlib.sha256(f"{self.sha256} {self.kept}".encode()).hexdigest()
 
     def span(self, start_seconds: float, end_seconds: float, max_frames: int) -> Frames:
         """At most `max_frames` frames shown within [start, end), evenly chosen; the one shown at
@@ -42,7 +50,7 @@ class Clip:
                 inside = before[-1:] or [0]
             chosen = evenly(inside, max_frames)
             frames = tuple(Frame(times[n], archive.read(_name(n))) for n in chosen)
-        return Frames(self.sha256, frames)
+        return Frames(self.frames_sha256, frames)
 
     def whole(self, max_frames: int) -> VideoFile:
         """The whole clip. Raises StageFailure (`frames_lost`)."""

@@ -31,12 +31,13 @@ def export_split(root: Path, split: str, rows: Sequence[Row]) -> None:
     or whose prompt is another.
     """
     for row in rows:
-        _check_row(root, split, row)
+        check_row(root, split, row)
     for pattern, write in zip(SPLIT_FILES, (write_sft_rows, write_grpo_rows), strict=True):
         write(root / pattern.format(split=split), rows)
 
 
-def _check_row(root: Path, split: str, row: Row) -> None:
+def check_row(root: Path, split: str, row: Row) -> None:
+    """Raises ValueError naming the split and the row, for what `export_split` refuses."""
     where = f"{split} row {row.id!r}"
     if row.timeline is None:
         raise ValueError(f"{where}: no timeline; a row to train on needs its answer")

@@ -94,22 +94,25 @@ class Candidates(Frozen):
 
 
 class Cut(Frozen):
-    """A visual boundary. time_seconds: first frame after a cut, darkest or brightest of a fade."""
+    """A visual boundary. time_seconds: of the first frame after a cut; of the middle of a fade's
+    black or white."""
 
     time_seconds: float
     kind: Literal["cut", "fade"]
 
 
 class Motion(Frozen):
-    """How much a clip moves.
+    """How much a clip moves, between neighbours of 16 frames evenly spaced over it.
 
-    mean_hash_distance: mean Hamming distance of neighbouring frames' 64-bit perceptual hashes.
-    mean_flow_pixels: mean optical flow between frames at the analysis size, in pixels.
-    still_share: share of the clip's seconds in which the picture stands still between changes.
+    mean_hash_distance: mean Hamming distance of their 64-bit perceptual hashes, 0 to 64.
+    mean_flow_pixels: mean length of the optical flow, in pixels of the analysis size.
+    still_share: share of the clip's seconds, 0 to 1, in stretches of half a second or more without
+        any change, from all frames.
+    The first two are None for a clip of one frame: nothing can move, and nothing was measured.
     """
 
-    mean_hash_distance: float
-    mean_flow_pixels: float
+    mean_hash_distance: float | None
+    mean_flow_pixels: float | None
     still_share: float
 
 

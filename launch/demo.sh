@@ -15,11 +15,12 @@ export MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592
 
 step() { printf '\n== %s\n' "$*"; }
 
-step "1/6 Draw the world: clips, and rows with what happens in them"
+step "1/6 Draw the world, then build rows from its clips: decode, select, export"
 python -m data_prep.rendered --out data/rendered --train 3000 --dev 100 --test 100 --seed 0
+python -m data_prep.build run --config configs/build/rendered.yaml
 
 step "2/6 Make a tiny Qwen2.5-VL with random weights, in place of a base model"
-python -m affect.model.tiny --rows data/rendered/train.sft.jsonl --out runs/demo/base
+python -m affect.model.tiny --rows builds/rendered/export/train.sft.jsonl --out runs/demo/base
 
 step "3/6 Cold start: learn the schema from rows with answers"
 accelerate launch --cpu --num_processes 1 --num_machines 1 --mixed_precision no \
@@ -29,20 +30,22 @@ step "4/6 GRPO: learn from the weighted reward of sampled answers"
 accelerate launch --cpu --num_processes 1 --num_machines 1 --mixed_precision no \
     --dynamo_backend no train/grpo.py --config configs/grpo/demo.yaml
 
+# Rows name their clips by paths that start here.
+rows=builds/rendered/export/test.sft.jsonl
 step "5/6 Answer the held-out clips with all three models"
 python -m evaluation.predict --model runs/demo/base --budget runs/demo/grpo/budget.json \
-    --rows data/rendered/test.sft.jsonl --name test --out runs/demo/base --batch-size 25
-python -m evaluation.predict --run runs/demo/sft --rows data/rendered/test.sft.jsonl --name test \
-    --batch-size 25
-python -m evaluation.predict --run runs/demo/grpo --rows data/rendered/test.sft.jsonl --name test \
-    --batch-size 25
+    --rows "$rows" --video-root data/rendered --name test --out runs/demo/base --batch-size 25
+python -m evaluation.predict --run runs/demo/sft \
+    --rows "$rows" --video-root data/rendered --name test --batch-size 25
+python -m evaluation.predict --run runs/demo/grpo \
+    --rows "$rows" --video-root data/rendered --name test --batch-size 25
 
 step "6/6 Score the answers"
 for run in base sft grpo; do
-    python -m evaluation.score --rows data/rendered/test.sft.jsonl \
+    python -m evaluation.score --rows "$rows" \
         --predictions "runs/demo/$run/predictions/test.jsonl" > /dev/null
 done
-python -m evaluation.compare --rows data/rendered/test.sft.jsonl \
+python -m evaluation.compare --rows "$rows" \
     --also base=runs/demo/base/predictions/test.jsonl \
     --base SFT=runs/demo/sft/predictions/test.jsonl \
     --other GRPO=runs/demo/grpo/predictions/test.jsonl \
@@ -51,7 +54,8 @@ python -m evaluation.compare --rows data/rendered/test.sft.jsonl \
 cat << 'PATHS'
 
 What this made:
-  data/rendered/                        clips, and rows for SFT and GRPO
+  data/rendered/                        clips
+  builds/rendered/export/               rows for SFT and GRPO, statistics, report.html
   runs/demo/sft/final                   the model after the cold start
   runs/demo/grpo/final                  the model after GRPO
   runs/demo/grpo/metrics.jsonl          rewards, KL, lengths, by step

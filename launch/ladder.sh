@@ -24,6 +24,7 @@ ABLATION_SEEDS="${ABLATION_SEEDS-0 1}"
 GRPO_STEPS="${GRPO_STEPS:-40}"  # the demo takes 70; these are thirteen runs
 OUT="${OUT:-docs/results}"
 DATA=data/rendered
+ROWS=builds/rendered/export  # paths of clips in them start in $DATA
 RUNS=runs/ladder
 
 # Usage: quietly LOG COMMAND...: the command's output goes to LOG, whose end is shown if it fails.
@@ -42,13 +43,13 @@ launch() {
 
 # Usage: answer RUN: the test clips, greedily.
 answer() {
-    python -m evaluation.predict --run "$1" --rows "$DATA/test.sft.jsonl" --name test \
-        --batch-size 25
+    python -m evaluation.predict --run "$1" --rows "$ROWS/test.sft.jsonl" --video-root "$DATA" \
+        --name test --batch-size 25
 }
 
 seed_stages() {
     local seed=$1 folder=$RUNS/seed$1
-    quietly "$folder/log.txt" python -m affect.model.tiny --rows "$DATA/train.sft.jsonl" \
+    quietly "$folder/log.txt" python -m affect.model.tiny --rows "$ROWS/train.sft.jsonl" \
         --out "$folder/base" --seed "$seed"
     quietly "$folder/log.txt" launch train/sft.py --config configs/sft/demo.yaml \
         --run_dir "$folder/sft" --seed "$seed" --model.path "$folder/base"
@@ -56,8 +57,8 @@ seed_stages() {
         --run_dir "$folder/grpo" --seed "$seed" --model.path "$folder/sft/final" \
         --trainer.max_steps "$GRPO_STEPS"
     quietly "$folder/log.txt" python -m evaluation.predict --model "$folder/base" \
-        --budget "$folder/grpo/budget.json" --rows "$DATA/test.sft.jsonl" --name test \
-        --out "$folder/base" --batch-size 25
+        --budget "$folder/grpo/budget.json" --rows "$ROWS/test.sft.jsonl" --video-root "$DATA" \
+        --name test --out "$folder/base" --batch-size 25
     quietly "$folder/log.txt" answer "$folder/sft"
     quietly "$folder/log.txt" answer "$folder/grpo"
 }
@@ -79,9 +80,10 @@ case "${1:-}" in
 esac
 
 python -m data_prep.rendered --out "$DATA" --train 3000 --dev 100 --test 100 --seed 0
+python -m data_prep.build run --config configs/build/rendered.yaml
 for seed in $SEEDS; do echo seed "$seed"; done | xargs -L 1 -P "$JOBS" bash launch/ladder.sh
 for term in $ABLATIONS; do
     for seed in $ABLATION_SEEDS; do echo ablation "$seed" "$term"; done
 done | xargs -r -L 1 -P "$JOBS" bash launch/ladder.sh
 
-python -m cli.ladder --runs "$RUNS" --rows "$DATA/test.sft.jsonl" --out "$OUT"
+python -m cli.ladder --runs "$RUNS" --rows "$ROWS/test.sft.jsonl" --out "$OUT"

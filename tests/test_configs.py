@@ -19,6 +19,12 @@ from tests.sources import project_files
 CONFIG_CLASSES = {
     "sft": ("train.sft_config", "SftRun"),
     "grpo": ("train.grpo_config", "GrpoRun"),
+    "build": ("data_prep.build.config", "BuildConfig"),
+}
+MISSPELT = {
+    "sft": ("run_dirr", "run_dir"),
+    "grpo": ("run_dirr", "run_dir"),
+    "build": ("annotatr", "annotator"),
 }
 CONFIGS = [path for path in project_files() if path.parts[0] == "configs"]
 RUNS = [path for path in CONFIGS if path.parts[1] in CONFIG_CLASSES]
@@ -66,18 +72,19 @@ def test_every_field_is_described(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", CONFIG_CLASSES)
 def test_a_wrong_key_is_refused_before_torch_is_loaded(folder: str) -> None:
+    wrong, meant = MISSPELT[folder]
     code = (
         "import sys\n"
         f"from {CONFIG_CLASSES[folder][0]} import {CONFIG_CLASSES[folder][1]} as run_class\n"
         "from affect.config import load_config\n"
-        "try:\n    load_config(run_class, overrides={'run_dirr': 'x'})\n"
+        f"try:\n    load_config(run_class, overrides={{'{wrong}': 'x'}})\n"
         "except ValueError as error:\n    print(error)\n"
         "print('torch' in sys.modules)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert run.stdout == '--run_dirr: unknown key "run_dirr"; did you mean "run_dir"?\nFalse\n'
+    assert run.stdout == f'--{wrong}: unknown key "{wrong}"; did you mean "{meant}"?\nFalse\n'
 
 
 @pytest.mark.parametrize("path", LAUNCHES, ids=str)

@@ -52,6 +52,10 @@ class BudgetSpentError(Exception):
     """The money that the configuration allows is spent: nothing more is asked in this run."""
 
 
+class TooLongError(ValueError):
+    """A check's word for a reply over the length that was asked for: it fails as `too_long`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One picture of a clip as JPEG bytes, and when it is shown, after the clip's first frame."""
@@ -62,8 +66,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Pictures of one clip, in order. sha256: of the clip's file, which with the times says what
-    is shown, so that a request's key does not hang on a JPEG encoder's version."""
+    """Pictures of one clip, in order. sha256: of the clip's file and how its frames were kept,
+    which with the times says what is shown, so that a request's key does not hang on a JPEG
+    encoder's version."""
 
     sha256: str
     frames: tuple[Frame, ...]
@@ -128,7 +133,9 @@ class Models(Protocol):
 
         reply_type: its JSON schema is what the server is asked to keep to; unknown keys, NaN and
             repeated keys are refused whether or not the server did.
-        check: raises ValueError, in words a model can act on, for what a schema can't say.
+        check: raises ValueError, in words a model can act on, for what a schema can't say;
+            TooLongError where the reply is over its length. It changes nothing and knows nothing
+            but the reply, and may be run more than once.
 
         Raises ModelFailure, and BudgetSpentError before anything is asked.
         """

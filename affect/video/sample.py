@@ -66,7 +66,7 @@ def sample_video(path: VideoPath, budget: FrameBudget) -> SampledVideo:
 
 def sample_and_probe(path: VideoPath, budget: FrameBudget) -> tuple[SampledVideo, VideoInfo]:
     """`sample_video` and `probe_video` of a file, from the same decode."""
-    wanted = _wanted_stamps(_packet_timing(path), budget)
+    wanted = _wanted_stamps(packet_timing(path), budget)
     decode, taken = _take(path, wanted, budget)
     timing = decode.timing
     chosen = timing.nearest_frames(_num_frames(timing, budget))
@@ -97,7 +97,7 @@ def _wanted_stamps(timing: Timing | None, budget: FrameBudget) -> set[int]:
     return {timing.stamps_ticks[frame] for frame in chosen}
 
 
-def _packet_timing(path: VideoPath) -> Timing | None:
+def packet_timing(path: VideoPath) -> Timing | None:
     """The stamps that the frames will most likely have, without decoding any; None if the packets
     do not tell. Only a forecast: nothing in the result rests on it."""
     with open_video(path) as (container, stream):

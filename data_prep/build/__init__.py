@@ -1,0 +1,1 @@
+"""The data builder as a command: journal, engines, status (`dar build`)."""

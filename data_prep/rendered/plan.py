@@ -11,6 +11,7 @@ Example:
 """
 
 import random
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
@@ -34,6 +35,9 @@ MIN_SCENE_FRAMES = 10
 SEGMENT_COUNT_WEIGHTS = {1: 15, 2: 35, 3: 35, 4: 15}
 SOFT_CHANGE_SHARE = 0.35
 DISTRACTOR_SHARE = 0.6
+
+
+_VIDEO = re.compile(rf"videos/({'|'.join(SPLITS)})/([0-9]{{5,}})\.mp4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class ClipPlan:
 
     @property
     def id(self) -> str:
-        return f"{self.split}/{self.index:05d}"
+        return clip_id(self.split, self.index)
 
     @property
     def video(self) -> str:
@@ -133,6 +137,23 @@ def plan_clip(seed: int, split: str, index: int) -> ClipPlan:
         distractor=_plan_distractor(rng) if rng.random() < DISTRACTOR_SHARE else None,
         noise_seed=rng.getrandbits(32),
     )
+
+
+def clip_id(split: str, index: int) -> str:
+    """`train/00012`: the id of a clip and of its rows."""
+    return f"{split}/{index:05d}"
+
+
+def named_clip(video: str) -> tuple[str, int] | None:
+    """Split and index of the clip at a path under the world's folder; None for any other file.
+
+    >>> named_clip("videos/train/00012.mp4")
+    ('train', 12)
+    """
+    match = _VIDEO.fullmatch(video)
+    if match is None or f"{int(match[2]):05d}" != match[2]:
+        return None
+    return match[1], int(match[2])
 
 
 def _scene_lengths(rng: random.Random, num_frames: int, num_scenes: int) -> list[int]:

@@ -60,6 +60,8 @@ class Stage:
         kinds = set(self.parameters.values())
         if kinds & {Video, Clip}:
             depends["video"] = inputs.video.sha256
+        if Clip in kinds:
+            depends["frames"] = inputs.clip.kept
         if Candidates in kinds:
             depends["candidates"] = _dump(inputs.candidates)
         if Grounder in kinds:

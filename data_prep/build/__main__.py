@@ -1,0 +1,68 @@
+"""The data builder: raw videos to verified segments, in rows to train on.
+
+    dar build run --config configs/build/paper.yaml --out builds/vce --videos.root path/to/vce
+    dar build status builds/vce
+    dar build show builds/vce clips/0001.mp4
+    dar build export builds/vce
+
+Each verb is a module of its own, imported when it is called.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """Where a verb's `main` lives, what it does, and arguments that it always gets."""
+
+    module: str
+    meaning: str
+    arguments: tuple[str, ...] = ()
+
+
+VALIDATION = "data_prep.dataset.human_validation"
+
+VERBS = {
+    "run": Verb("data_prep.build.run", "bring all videos through all stages, then export"),
+    "status": Verb("data_prep.build.print_status", "how far a build has come, stage by stage"),
+    "show": Verb("data_prep.build.show", "one video through all stages, printed and rendered"),
+    "export": Verb("data_prep.build.export", "write rows, statistics and data set again"),
+    "sheets": Verb(VALIDATION, "sheets on which experts rate an export", ("write",)),
+    "ratings": Verb(VALIDATION, "read filled sheets back and compute the agreement", ("read",)),
+    "agreement": Verb("data_prep.build.print_agreement", "how far the two judges of a build agree"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the verb that `argv` (default: the process's own arguments) begins with.
+
+    Exit code 2 for no verb or an unknown one, else what the verb returns.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments:
+        sys.stderr.write(_usage())
+        return 2
+    name, *rest = arguments
+    if name in {"-h", "--help", "help"}:
+        sys.stdout.write(_usage())
+        return 0
+    if name not in VERBS:
+        sys.stderr.write(f'dar build: unknown verb "{name}"; see dar build --help\n')
+        return 2
+    verb = VERBS[name]
+    code: int = import_module(verb.module).main([*verb.arguments, *rest])
+    return code
+
+
+def _usage() -> str:
+    rows = "\n".join(f"  {name:<9} {verb.meaning}" for name, verb in VERBS.items())
+    return (
+        f"usage: dar build VERB [options]\n\n{rows}\n\n"
+        "More about one of them: dar build VERB --help\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
