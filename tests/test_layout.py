@@ -8,6 +8,7 @@ import importlib.util
 import re
 import sys
 import tomllib
+from fnmatch import fnmatch
 from importlib import metadata
 from pathlib import Path
 
@@ -174,3 +175,13 @@ def test_pins_cover_what_is_declared() -> None:
     groups += PROJECT["project"]["optional-dependencies"].values()
     for text in (text for group in groups for text in group):
         assert requirement_name(text) in names | {own}, f"{text} has no pin in constraints.txt"
+
+
+def test_no_folder_of_tests_is_passed_over() -> None:
+    """pytest's own list of folders that it does not enter has `build`; ours must hide no test."""
+    options = PROJECT["tool"]["pytest"]["ini_options"]
+    names = {part for path in python_files("tests") for part in path.parts[:-1]}
+    hidden = {
+        name for name in names for pattern in options["norecursedirs"] if fnmatch(name, pattern)
+    }
+    assert "build" in names and not hidden
