@@ -8,6 +8,7 @@ torch is imported when a model is built, not before, so that a build without one
 
 import threading
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ _NUM_DECIMALS = 4
 
 
 def load_grounder(settings: GroundSection) -> Grounder:
-    """Raises ValueError, with the folder's name, for weights that can't be loaded."""
+    """Raises ValueError, with the folder's name, for weights that can't be loaded, and
+    ModuleNotFoundError where torch or transformers is not installed."""
     if settings.weights is None:
         return NO_GROUNDER
     return DinoGrounder(settings.weights)
@@ -41,6 +43,10 @@ class DinoGrounder:
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise ValueError(f"ground.weights: {folder}: no such folder")
+        for package in ("torch", "transformers"):
+            # Known now, and not when the first descriptions are paid for.
+            if find_spec(package) is None:
+                raise ModuleNotFoundError(f"ground.weights needs {package}", name=package)
         self._folder = folder
         self._identity = {"kind": "grounding-dino", "weights": sha256_of_weights(folder)}
         self._lock = threading.Lock()

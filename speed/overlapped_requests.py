@@ -41,20 +41,26 @@ class DescribedReply(BaseModel):
 
 
 def compare_requests(folder: Path, num_alone: int, num_overlapped: int) -> dict[str, Any]:
-    """Requests a second both ways. Raises AssertionError where a reply is missing or came twice."""
+    """Requests a second both ways, and what one costs this process in CPU time.
+
+    Raises AssertionError where a reply is missing or came twice.
+    """
     with ScriptedServer(
         "openai", "speed.scripted_answer:answer", folder, latency_seconds=LATENCY_SECONDS
     ) as server:
         _run(folder / "warm.sqlite", server, NUM_CONNECTIONS, range(-NUM_CONNECTIONS, 0))
         alone = _run(folder / "alone.sqlite", server, 1, range(num_alone))
         later = range(num_alone, num_alone + num_overlapped)
+        cpu_begun = time.process_time()
         overlapped = _run(folder / "overlapped.sqlite", server, NUM_CONNECTIONS, later)
+        cpu_seconds = time.process_time() - cpu_begun
         digests = [line.digest for line in server.answered()]
     assert len(digests) == len(set(digests)) == NUM_CONNECTIONS + num_alone + num_overlapped
     return {
         "overlap_ratio": round(overlapped / alone, 2),
         "per_second_alone": round(alone, 2),
         "per_second_overlapped": round(overlapped, 2),
+        "cpu_ms_per_request": round(1000 * cpu_seconds / num_overlapped, 2),
         "num_connections": NUM_CONNECTIONS,
         "latency_seconds": LATENCY_SECONDS,
     }

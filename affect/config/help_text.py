@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from affect.config.section import section_of
+from affect.config.section import named_section_of, section_of
 from affect.config.strict_yaml import format_value
 
 _WIDTH = 100
@@ -63,7 +63,11 @@ def _field_blocks(
     for name, field in cls.model_fields.items():
         default = getattr(defaults, name) if defaults else _declared_default(field)
         section = section_of(field.annotation)
-        if section is None:
+        if named := named_section_of(field.annotation):
+            own.append(_field_text(prefix + name, field, default, kind="name: section"))
+            sections.append(f"{prefix}{name}.NAME: {_first_line(named)}".strip().removesuffix(":"))
+            sections.extend(_field_blocks(named, f"{prefix}{name}.NAME."))
+        elif section is None:
             own.append(_field_text(prefix + name, field, default))
         else:
             meaning = " ".join((field.description or _first_line(section)).split())
@@ -77,9 +81,9 @@ def _declared_default(field: FieldInfo) -> Any:
     return _REQUIRED if field.is_required() else field.get_default(call_default_factory=True)
 
 
-def _field_text(name: str, field: FieldInfo, default: Any) -> str:
+def _field_text(name: str, field: FieldInfo, default: Any, kind: str = "") -> str:
     annotation = field.annotation
-    kind = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    kind = kind or (annotation.__name__ if isinstance(annotation, type) else str(annotation))
     for noise in ("typing.", "collections.abc.", "pathlib."):
         kind = kind.replace(noise, "")
     shown = "[required]" if default is _REQUIRED else f"[default: {format_value(default)}]"

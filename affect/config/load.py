@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from affect.atomic import write_text_atomic
 from affect.config.known_keys import hint, nearest
-from affect.config.section import dotted_names, section_of
+from affect.config.section import dotted_names, named_section_of, section_of
 from affect.config.strict_yaml import dump_yaml, read_yaml_mapping
 
 ConfigT = TypeVar("ConfigT", bound=BaseModel)
@@ -78,6 +78,10 @@ def _unknown_keys(
             faults.append(f'{place}: unknown key "{prefix}{key}"; {hint(meant, cls.model_fields)}')
         elif section and isinstance(value, Mapping):
             faults.extend(_unknown_keys(section, value, places, (*at, key)))
+        elif (named := named_section_of(field.annotation)) and isinstance(value, Mapping):
+            for name, one in value.items():
+                if isinstance(one, Mapping):
+                    faults.extend(_unknown_keys(named, one, places, (*at, key, name)))
     return faults
 
 
@@ -88,7 +92,12 @@ def _guess(cls: type[BaseModel], key: str) -> str | None:
 
 
 def _place(key: KeyPath, places: Mapping[KeyPath, str]) -> str | None:
-    """Where a key was given: its own place, else that of what was given below or around it."""
+    """Where a key was given: its own place, else that of what was given below or around it.
+
+    The whole, which has no key, was given nowhere in particular.
+    """
+    if not key:
+        return None
     for size in range(len(key), 0, -1):
         if key[:size] in places:
             return places[key[:size]]
@@ -130,5 +139,8 @@ def _faults(error: ValidationError, places: Mapping[KeyPath, str], path: Path | 
         # A cross-field check is handed the whole section: its message names what matters.
         whole_section = item["type"] == "value_error" and isinstance(item["input"], Mapping)
         given = "" if whole_section else f" (got {item['input']!r})"
-        faults.append(f"{place}: {subject}{item['msg'].removeprefix('Value error, ')}{given}")
+        meaning = item["msg"].removeprefix("Value error, ")
+        if item["type"] in {"tuple_type", "list_type"}:
+            meaning = "Input should be a list, as in [first, second]"
+        faults.append(f"{place}: {subject}{meaning}{given}")
     return faults

@@ -3,11 +3,13 @@
     class Rollout(Section):
         temperature: float = Field(0.8, gt=0, description="Sampling temperature.")
 
-A field that is another model is a section with keys of its own. A field that is a mapping is
-free-form: its keys pass through unchecked, for the code that uses them to check (`check_known`).
+A field that is another model is a section with keys of its own; `dict[str, Rollout]` holds such
+sections under names of the user's. Any other mapping is free-form: its keys pass through unchecked,
+for the code that uses them to check (`check_known`).
 """
 
 import types
+from collections.abc import Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
@@ -39,6 +41,14 @@ def section_of(annotation: Any) -> type[BaseModel] | None:
         sections = [section for part in get_args(annotation) if (section := section_of(part))]
         assert len(sections) <= 1, f"a section field names one model, not a choice: {annotation}"
         return sections[0] if sections else None
+    return None
+
+
+def named_section_of(annotation: Any) -> type[BaseModel] | None:
+    """The section of which a field holds any number by name (`dict[str, Video]`), if it does."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if isinstance(origin, type) and issubclass(origin, Mapping) and len(arguments) == 2:
+        return section_of(arguments[1])
     return None
 
 

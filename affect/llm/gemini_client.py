@@ -20,7 +20,8 @@ from google.genai import errors, types
 from affect.llm.chat import Part, Question, VideoFile
 from affect.llm.client import Client, RequestError, without_key
 from affect.llm.gemini_files import GeminiFiles
-from affect.llm.gemini_wire import gemini_video_type, generate_config, read_response
+from affect.llm.gemini_video_types import gemini_video_type
+from affect.llm.gemini_wire import generate_config, read_response
 from affect.llm.http_faults import error_message, http_fault
 from affect.llm.model_section import ModelSection
 from affect.llm.reply import Reply

@@ -5,13 +5,16 @@
     files.forget(video.sha256)                # the server no longer has it
     await files.delete_all()
 
-The API keeps a file for two days; one that is about to go is uploaded anew.
+The API keeps a file for two days; one that is about to go is uploaded anew. A project's files may
+hold 20 GB in all, so only the last ones used stay there.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
+import httpx
 from google.genai import errors, types
 from google.genai.client import AsyncClient
 
@@ -20,6 +23,8 @@ from affect.llm.client import RequestError
 
 _MARGIN = timedelta(hours=1)
 """A file with less time left is not used: the request itself takes some."""
+MAX_KEPT_FILES = 256
+"""Far more than are asked about at once, and at 50 MB each far less than the API has room for."""
 _FIRST_POLL_SECONDS = 0.25
 _MAX_POLL_SECONDS = 5.0
 
@@ -61,7 +66,9 @@ class GeminiFiles:
                 self._files[video.sha256] = file
             if file.uri is None:
                 raise RequestError("server_error", "an uploaded file has no URI", can_retry=True)
-            return types.Part.from_uri(file_uri=file.uri, mime_type=video.mime_type)
+            self._files[video.sha256] = self._files.pop(video.sha256, file)  # the last one used
+        await self._make_room()
+        return types.Part.from_uri(file_uri=file.uri, mime_type=video.mime_type)
 
     def forget(self, sha256: str) -> None:
         """The server says that it does not have the file: upload it again next time."""
@@ -71,12 +78,25 @@ class GeminiFiles:
         """Free the API's space. A file that can't be deleted expires by itself."""
         files, self._files = self._files, {}
         for file in files.values():
-            if file.name is None:
-                continue
+            await self._delete(file)
+
+    async def _make_room(self) -> None:
+        """Delete what was not used for longest. Where somebody still asks about it, the server says
+        that it has it no more, and it is uploaded anew."""
+        while len(self._files) > MAX_KEPT_FILES:
+            oldest = next(iter(self._files))
+            file = self._files.pop(oldest)
+            self._locks.pop(oldest, None)
             try:
-                await self._sdk.files.delete(name=file.name)
-            except errors.APIError:
-                continue
+                await self._delete(file)
+            except httpx.HTTPError:
+                continue  # it expires by itself
+
+    async def _delete(self, file: types.File) -> None:
+        if file.name is None:
+            return
+        with contextlib.suppress(errors.APIError):
+            await self._sdk.files.delete(name=file.name)
 
     async def _upload(self, video: VideoFile) -> types.File:
         config = types.UploadFileConfig(mime_type=video.mime_type, display_name=video.sha256[:16])

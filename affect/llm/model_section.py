@@ -11,12 +11,14 @@ Keys come from the environment and stand in no configuration.
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from affect.config.section import Section
 
 
 class ModelSection(Section):
+    """One model, under a name that roles call it by."""
+
     api: Literal["openai", "gemini"] = "openai"
     base_url: str | None = Field(
         None, description="As in http://host:8000/v1; null is the API's own address."
@@ -42,6 +44,13 @@ class ModelSection(Section):
         None, ge=0, description="null: unknown, so that the cost is not computed."
     )
     price_per_million_completion_tokens: float | None = Field(None, ge=0)
+
+    @field_validator("base_url")
+    @classmethod
+    def _url_is_whole(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://, as in http://host:8000/v1")
+        return url
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import json
 from typing import Any
 
 from affect.llm.chat import Frames, Part, Question, VideoFile
+from affect.llm.gemini_video_types import gemini_video_type
 from affect.llm.model_section import ModelSection
 from affect.llm.wire_schema import schema_in_words
 
@@ -40,7 +41,9 @@ def _shown(part: Part, section: ModelSection) -> Any:
     if isinstance(part, str):
         return part
     if isinstance(part, VideoFile):
-        if section.media == "frames":
+        # What `GeminiClient` shows as frames, too, hangs on how they were kept.
+        is_not_taken = section.api == "gemini" and gemini_video_type(part.mime_type) is None
+        if section.media == "frames" or is_not_taken:
             return _shown(part.frames, section)
         return {"video": part.sha256, "mime_type": part.mime_type}
     assert isinstance(part, Frames), part

@@ -16,6 +16,9 @@ from affect.prompts import render_prompt
 
 _FOR_READERS = {"title", "default"}
 """Keywords that restrict nothing; some servers refuse the second."""
+_FOR_OUR_READING = {"minLength", "maxLength", "exclusiveMinimum", "exclusiveMaximum"}
+"""Not every server's strict mode takes these. And a grammar that ends a text at its greatest length
+makes one that was cut off in the middle look like a whole one: it is to come as it is and fail."""
 
 
 def wire_schema(reply_type: type[BaseModel], name: str) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def _closed(schema: Any) -> Any:
             closed[keyword] = {name: _closed(part) for name, part in value.items()}
         elif keyword in ("enum", "const"):
             closed[keyword] = value
-        elif keyword not in _FOR_READERS:
+        elif keyword not in _FOR_READERS | _FOR_OUR_READING:
             closed[keyword] = _closed(value)
     if "properties" in closed:
         closed["additionalProperties"] = False

@@ -24,6 +24,10 @@ class Verb(NamedTuple):
 
 VALIDATION = "data_prep.dataset.human_validation"
 
+_OURS = ("affect", "data_prep")
+_EXTRAS = {"ray": "ray", "torch": "eval", "transformers": "eval"}
+"""Package -> the extra that brings it; all others that a build needs come with `data`."""
+
 VERBS = {
     "run": Verb("data_prep.build.run", "bring all videos through all stages, then export"),
     "status": Verb("data_prep.build.print_status", "how far a build has come, stage by stage"),
@@ -52,7 +56,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f'dar build: unknown verb "{name}"; see dar build --help\n')
         return 2
     verb = VERBS[name]
-    code: int = import_module(verb.module).main([*verb.arguments, *rest])
+    try:
+        code: int = import_module(verb.module).main([*verb.arguments, *rest])
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in _OURS:
+            raise
+        extra = _EXTRAS.get(package, "data")
+        sys.stderr.write(
+            f"dar build {name}: {package} is not installed: pip install -e '.[{extra}]'\n"
+        )
+        return 2
     return code
 
 

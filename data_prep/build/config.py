@@ -7,7 +7,7 @@ Each stage depends on its own section, so that a changed threshold redoes just w
 """
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -101,6 +101,11 @@ class GroundSection(Section):
     max_frames: int = Field(6, ge=1, description="Shown, of one segment.")
     min_score: float = Field(0.3, ge=0, le=1, description="At which a thing counts as seen.")
     max_rewrites: int = Field(2, ge=0, description="Per description, when entities aren't found.")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides records; which weights lie in the folder is the grounder's to say."""
+        return self.model_dump(mode="json", exclude={"weights"})
 
 
 class TagSection(Section):
@@ -262,6 +267,20 @@ class BuildConfig(Section):
     limits: LimitsSection = LimitsSection()
     engine: EngineSection = EngineSection()
     export: ExportSection = ExportSection()
+
+    def with_absolute_paths(self) -> Self:
+        """The same build from wherever it is gone on with. Links are left as they are."""
+        videos, weights = self.videos, self.ground.weights
+        labels = tuple(path.absolute() for path in videos.labels)
+        found = {"root": videos.root.absolute(), "labels": labels}
+        detector = {"weights": weights.absolute() if weights else None}
+        return self.model_copy(
+            update={
+                "out": self.out.absolute(),
+                "videos": videos.model_copy(update=found),
+                "ground": self.ground.model_copy(update=detector),
+            }
+        )
 
     @model_validator(mode="after")
     def _roles_are_played(self) -> Self:

@@ -27,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=PROG, description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("out", type=Path, metavar="OUT", help="folder of the build")
     folder = BuildFolder(parser.parse_args(argv).out)
+    if not folder.config.is_file():
+        sys.stderr.write(f"{PROG}: {folder.path}: no build lies there (no config.yaml)\n")
+        return 2
     try:
         config = load_config(BuildConfig, folder.config)
         with held(folder.lock):

@@ -21,13 +21,11 @@ from data_prep.build.journal import FileState
 def find_files(videos: VideosSection, skip: Path) -> Iterator[FileState]:
     """Files in no order; one that several patterns name comes up as often.
 
-    Raises ValueError for a root that is no folder, a pattern that leaves it, a link that leads out
-    of it, and a name that cannot be an id.
+    Raises ValueError for a root that is no folder or has none, a pattern that leaves it, a link
+    that leads out of it, and a name that cannot be an id.
     """
-    root = videos.root.resolve()
-    if not root.is_dir():
-        raise ValueError(f"videos.root: {videos.root} is no folder; name the one with the videos")
-    own = skip.resolve()
+    check_root(videos)
+    root, own, is_any = videos.root.resolve(), skip.resolve(), False
     for pattern in videos.include:
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not pattern:
             raise ValueError(f"videos.include: {pattern!r} must be a pattern below videos.root")
@@ -42,7 +40,19 @@ def find_files(videos: VideosSection, skip: Path) -> Iterator[FileState]:
                 video_id = check_video_path(inside.as_posix())
             except ValueError as error:
                 raise ValueError(f"videos.root: {root}: {error}; rename the file") from error
+            is_any = True
             yield FileState(video_id, inside.as_posix(), state.st_size, state.st_mtime_ns)
+    if not is_any:
+        raise ValueError(
+            f"videos.root: {videos.root} has no file that videos.include names "
+            f"({', '.join(videos.include)}); name the folder with the videos, or other patterns"
+        )
+
+
+def check_root(videos: VideosSection) -> None:
+    """Raises ValueError for a root that is no folder."""
+    if not videos.root.is_dir():
+        raise ValueError(f"videos.root: {videos.root} is no folder; name the one with the videos")
 
 
 def _state_of(path: Path, root: Path) -> os.stat_result | None:

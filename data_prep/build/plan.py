@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from affect.config.section import Section
+from affect.llm.model_section import ModelSection
 from affect.prompts import prompt_hash
 from data_prep.build.config import MODEL_ROLES, BuildConfig
 from data_prep.grounder import Grounder
 from data_prep.records import Candidates, canonical_json, digest
-from data_prep.stages.stage import Stage
+from data_prep.stages.stage import Stage, settings_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def make_plan(config: BuildConfig, stages: tuple[Stage, ...], grounder_identity:
     }
     identities = {
         # The name too: records hold it as their author.
-        role: {"name": name, **config.models[name].identity}
+        role: {"name": name, **config.models[name].identity, "prompts": _told(config.models[name])}
         for role, name in role_names(config).items()
     }
     depends = {
@@ -54,7 +55,7 @@ def make_plan(config: BuildConfig, stages: tuple[Stage, ...], grounder_identity:
             for stage in stages
         ],
         "sections": {
-            kind.__name__: sections[kind].model_dump(mode="json")
+            kind.__name__: settings_of(sections[kind])
             for stage in stages
             for kind in stage.sections
         },
@@ -72,6 +73,12 @@ def role_names(config: BuildConfig) -> dict[str, str]:
     names = {role: getattr(config.roles, role) for role in MODEL_ROLES}
     names |= {f"judge_{n}": name for n, name in enumerate(config.roles.judges, start=1)}
     return {role: name for role, name in names.items() if name}
+
+
+def _told(model: ModelSection) -> dict[str, str]:
+    """Hashes of the prompts that a model may be given whatever a stage asks it."""
+    names = ("ask_again",) if model.structured_output else ("ask_again", "reply_schema")
+    return {name: prompt_hash(name) for name in names}
 
 
 def _asks_grounder(stages: tuple[Stage, ...]) -> bool:

@@ -75,16 +75,20 @@ class Worker:
             await asyncio.wait(set(self._calls))
         return Told(outcome)
 
-    async def stop(self) -> None:
-        """Begin nothing new; decodes are given up, requests in flight are waited for."""
+    async def stop(self, gives_up_decodes: bool) -> None:
+        """Begin nothing new; requests in flight are waited for."""
         self._is_stopped = True
-        self._shop.reader.close()
+        if gives_up_decodes:
+            self._shop.reader.close()
 
     async def close(self) -> None:
+        """Returns when all calls are in the ledger, those of videos that were stopped included."""
         await self._shop.aclose()
+        if self._calls:
+            await asyncio.wait(set(self._calls))
 
     def _note_call(self, call: Call) -> None:
-        """Written in the order of calls; awaited before the video's outcome is told."""
+        """Awaited before the video's outcome is told, or at the end of a run that is stopped."""
         video, stage = asking_for()
         written = asyncio.ensure_future(self._ledger.add_call.remote(video, stage, call))
         self._calls.add(written)

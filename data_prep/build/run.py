@@ -10,6 +10,7 @@ the database gave up; 130: interrupted. Nothing is lost in any of these.
 """
 
 import asyncio
+import errno
 import json
 import os
 import shlex
@@ -24,14 +25,14 @@ from affect.config import parse_command_line, save_config
 from affect.llm.call import Call
 from affect.llm.reply_cache import SqliteReplyCache
 from affect.run_folder import environment_record, write_json
-from data_prep.build.candidates import read_candidates
+from data_prep.build.candidates import read_candidates, tell_unlabelled
 from data_prep.build.config import BuildConfig
 from data_prep.build.engine import OnOutcome, Summary, Work, run_all
 from data_prep.build.exported import export_digest, is_exported
 from data_prep.build.folder import BuildFolder, identity_of
 from data_prep.build.journal import Journal
 from data_prep.build.journal_store import JournalStore
-from data_prep.build.listing import find_files
+from data_prep.build.listing import check_root, find_files
 from data_prep.build.lock import held
 from data_prep.build.outcome import Outcome
 from data_prep.build.run_video import BuildBrokenError
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         config_folder=CONFIG_FOLDER,
     )
     try:
-        return build(config, [*shlex.split(PROG), *arguments])
+        return build(config.with_absolute_paths(), [*shlex.split(PROG), *arguments])
     except (BuildBrokenError, OSError) as error:
         sys.stderr.write(f"{PROG}: {error}\n")
         return BROKEN
@@ -68,30 +69,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build(config: BuildConfig, command: Sequence[str]) -> int:
     """Run, export and report; the exit code. Raises ValueError and BuildBrokenError."""
+    check_root(config.videos)  # before anything is written where a mistyped command says
     folder = BuildFolder(config.out)
+    _make_writable(folder.path)
     with held(folder.lock):
         stop = Stop()
         with Journal.open(folder.journal) as journal:
             _check_identity(folder, journal, config)
+            prepared = prepare(config)
             save_config(folder.config, config)
             write_json(folder.environment, environment_record(command))
-            summary, cost = asyncio.run(_run(config, folder, journal, stop))
+            summary, cost = asyncio.run(_run(config, prepared, journal, stop))
         return _ended(config, folder, stop, summary, cost)
 
 
 async def _run(
-    config: BuildConfig, folder: BuildFolder, journal: Journal, stop: Stop
+    config: BuildConfig, prepared: Prepared, journal: Journal, stop: Stop
 ) -> tuple[Summary, float]:
     """The cost is of all runs."""
-    prepared = prepare(config)
     candidates_of, warnings = read_candidates(config.videos.labels)
     for warning in warnings:
-        sys.stderr.write(f"{PROG}: {warning}\n")
-    await journal.set_fact("identity", json.dumps(identity_of(config), sort_keys=True))
+        _warn(warning)
     plan, root = prepared.plan, config.videos.root.resolve()
     work = Work(plan, root, candidates_of, config.engine.videos_at_once)
     with stop.on_signals(_say_stopping):
-        journal.begin_run(plan.base, find_files(config.videos, skip=folder.path))
+        files = find_files(config.videos, skip=config.out)
+        if config.videos.labels:
+            files = tell_unlabelled(files, candidates_of, _warn)
+        journal.begin_run(plan.base, files)
+        # Only now: a root that was refused is not the build's.
+        await journal.set_fact("identity", json.dumps(identity_of(config), sort_keys=True))
         if config.engine.name == "ray":
             summary, cost = await _run_on_ray(config, work, journal, stop)
         else:
@@ -131,15 +138,24 @@ async def _run_on_ray(
 ) -> tuple[Summary, float]:
     from data_prep.build.ray_engine import RayCrew
 
-    def say(text: str) -> None:
-        sys.stderr.write(f"{PROG}: {text}\n")
-
     with closing(SqliteReplyCache(BuildFolder(config.out).replies)) as cache:
-        async with RayCrew(config, journal, work.plan.base, say) as crew:
+        async with RayCrew(config, journal, work.plan.base, _warn) as crew:
             stop.on_interrupt(crew.stop)
             on_outcome = _progress(journal.num_listed(), lambda: 0.0)
             summary = await run_all(work, journal, crew.run_video, stop, on_outcome)
         return summary, cache.spent_cost()
+
+
+def _make_writable(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        why = "" if os.access(out, os.W_OK | os.X_OK) else "no permission to write"
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        why = error.strerror or str(error)
+    if why:
+        raise ValueError(f"out: {out} cannot be written into ({why}); give another --out")
 
 
 def _check_identity(folder: BuildFolder, journal: Journal, config: BuildConfig) -> None:
@@ -168,6 +184,10 @@ def _progress(num_videos: int, cost: Callable[[], float]) -> OnOutcome:
             bar.close()
 
     return on_outcome
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"{PROG}: {text}\n")
 
 
 def _say_stopping() -> None:

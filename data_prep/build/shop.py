@@ -37,7 +37,7 @@ from data_prep.grounder import NO_GROUNDER, Grounder
 from data_prep.stages import stages_for
 
 _NUM_OTHER_THREADS = 8
-"""For hashes, the detector and the reply cache, beside the threads that wait for decodes."""
+"""For hashes and the reply cache, beside the threads that wait for decodes."""
 
 
 @dataclass(frozen=True)

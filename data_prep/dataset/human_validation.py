@@ -1,13 +1,12 @@
 """Human validation (paper, appendix B): sheets for experts, and their ratings read back.
 
-    python -m data_prep.dataset.human_validation write --out sheets --video-root videos \
-        --test test.sft.jsonl --train train.sft.jsonl
-    python -m data_prep.dataset.human_validation read sheets
+    dar build sheets --out sheets --video-root videos --test test.sft.jsonl --train train.sft.jsonl
+    dar build ratings sheets
 
-`write` makes for each expert a page (`expert_1.html`) and a table (`expert_1.csv`) with the same
+The first makes for each expert a page (`expert_1.html`) and a table (`expert_1.csv`) with the same
 items in an order of his own, and `key.json`, which stays with whoever evaluates. Experts see clip,
-segments, emotion and reason, and nothing of what the judges said. `read` takes the filled tables,
-by default those beside the key, and writes `agreement.json`.
+segments, emotion and reason, and nothing of what the judges said. The second takes the filled
+tables, by default those beside the key, and writes `agreement.json`.
 """
 
 import argparse
@@ -24,6 +23,9 @@ from data_prep.coefficients import Coefficient
 from data_prep.dataset.expert_agreement import ExpertAgreement, expert_agreement
 from data_prep.dataset.read_ratings import read_ratings
 from data_prep.dataset.write_sheets import NUM_EXPERTS, TRAIN_SHARE, write_sheets
+
+PROGS = {"write": "dar build sheets", "read": "dar build ratings"}
+"""The actions as `dar build` calls them."""
 
 AGREEMENT_FILE = "agreement.json"
 USER_MISTAKE, INTERRUPTED = 2, 130
@@ -58,12 +60,13 @@ def _shown(coefficient: Coefficient) -> str:
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m data_prep.dataset.human_validation",
         description="Sheets for experts, and their ratings read back (paper, appendix B).",
         allow_abbrev=False,
     )
     actions = parser.add_subparsers(dest="action", required=True)
-    write = actions.add_parser("write", help="write pages and tables to be rated")
+    write = actions.add_parser(
+        "write", prog=PROGS["write"], help="write pages and tables to be rated"
+    )
     write.add_argument("--out", type=Path, required=True, help="folder for the sheets")
     write.add_argument("--test", type=Path, required=True, help="rows; all of them are rated")
     write.add_argument("--train", type=Path, help="rows; a random share of them is rated")
@@ -73,7 +76,9 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     write.add_argument(
         "--train-share", type=float, default=TRAIN_SHARE, help="of videos; default: %(default)s"
     )
-    read = actions.add_parser("read", help="read the tables back and compute the agreement")
+    read = actions.add_parser(
+        "read", prog=PROGS["read"], help="read the tables back and compute the agreement"
+    )
     read.add_argument("sheets", type=Path, metavar="SHEETS", help="the folder that holds key.json")
     read.add_argument("files", type=Path, nargs="*", metavar="CSV", help="default: those in SHEETS")
     read.add_argument("--json", action="store_true", help="print JSON instead of the table")
@@ -113,10 +118,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _write(options) if options.action == "write" else _read(options)
     except (ValueError, OSError) as error:
-        sys.stderr.write(f"human_validation: {error}\n")
+        sys.stderr.write(f"{PROGS[options.action]}: {error}\n")
         return USER_MISTAKE
     except KeyboardInterrupt:
-        sys.stderr.write("human_validation: interrupted\n")
+        sys.stderr.write(f"{PROGS[options.action]}: interrupted\n")
         return INTERRUPTED
     return 0
 

@@ -92,6 +92,8 @@ def _mark(axes: "Axes", stated: Stated, ours: float | None, unit: str) -> None:
         axes.axvline(ours, color="black", linewidth=1, label=f"mean {ours:.1f} {unit}")
     label = f"paper {stated.value:g} {unit}"
     axes.axvline(stated.value, color=_THEIRS, linewidth=1, linestyle="--", label=label)
+    # Theirs may lie beyond all of ours, and is what one looks for.
+    axes.set_xlim(right=max(axes.get_xlim()[1], 1.1 * stated.value))
     axes.legend(frameon=False)
 
 

@@ -9,14 +9,13 @@
 one decimal, as models are trained to write them.
 """
 
-import math
 from typing import Any
 
 from affect.records import Row, prompt_from_text
 from affect.timeline import Segment, Timeline
 from data_prep.dataset.finished import FinishedVideo
 from data_prep.export import segment_prompt_text
-from data_prep.records import GENRES, MIN_SEGMENT_SECONDS, SCENES, FinalSegment
+from data_prep.records import GENRES, MIN_SEGMENT_SECONDS, SCENES
 from data_prep.rendered.plan import clip_id, named_clip
 
 _FLOAT_NOISE_SECONDS = 1e-6
@@ -43,13 +42,14 @@ def row_of(finished: FinishedVideo) -> Row:
             duration_seconds=duration_seconds,
             source=finished.source,
             prompt=prompt_from_text(segment_prompt_text(duration_seconds)),
-            timeline=Timeline(rounded_segments(finished.decided.segments), duration_seconds),
+            # As the prompt rounds the duration and the stages measured lengths.
+            timeline=exact.rounded(),
             extra=_extra(finished),
         )
     except ValueError as error:
         raise AssertionError(f"{video.id}: what was decided is no row: {error}") from error
     assert row.video == video.id, f"{video.id!r} is not the path that its row names, {row.video!r}"
-    assert row.timeline is not None and row.timeline.rounded() == row.timeline, video.id
+    assert row.timeline is not None, video.id
     for segments in (exact.segments, row.timeline.segments):
         for index, segment in enumerate(segments):
             seconds = segment.end_seconds - segment.start_seconds
@@ -67,23 +67,6 @@ def _id(finished: FinishedVideo) -> str:
     if finished.decided.provenance == "rendered":
         drawn = named_clip(finished.video.id)
     return finished.video.id if drawn is None else clip_id(*drawn)
-
-
-def rounded_segments(segments: tuple[FinalSegment, ...]) -> tuple[Segment, ...]:
-    """The segments in one decimal, each start being the end before, the first 0.
-
-    Halves go up, all of them: a segment of .4 s keeps its .4 s wherever it lies, while Python's
-    `round` makes .3 s of 1.05 to 1.45 (to 1.1 and 1.4, as the two lie in binary).
-    """
-    ends = [_one_decimal(segment.end_seconds) for segment in segments]
-    return tuple(
-        Segment(start, end, segment.emotion, segment.reason)
-        for start, end, segment in zip([0.0, *ends], ends, segments, strict=False)
-    )
-
-
-def _one_decimal(seconds: float) -> float:
-    return math.floor(seconds * 10 + 0.5 + _FLOAT_NOISE_SECONDS) / 10
 
 
 def _extra(finished: FinishedVideo) -> dict[str, Any]:

@@ -11,6 +11,7 @@ written anew from the changed D_i, before it is checked; and so on to the last.
 """
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 from affect.llm.chat import Models
 from data_prep.build.config import DescribeSection, GroundSection
@@ -19,6 +20,10 @@ from data_prep.grounder import Grounder
 from data_prep.records import Described, Description, Grounded, Grounding
 from data_prep.stages.differential import PROMPTS, describe_span
 from data_prep.stages.stage import stage
+
+_DETECTING = ThreadPoolExecutor(1, thread_name_prefix="detector")
+"""A detector computes for a second, and for one video at a time. Videos that queue for it
+must hold neither the event loop nor the threads in which others' replies are kept."""
 
 
 @stage(prompts=PROMPTS, roles=("describe",))
@@ -90,8 +95,9 @@ async def _checked(
 ) -> Grounding:
     span = description.span
     frames = clip.span(span.start_seconds, span.end_seconds, settings.max_frames)
-    # In a thread: a detector computes for a second, and other videos' requests wait meanwhile.
-    detections = await asyncio.to_thread(grounder.detect, frames, description.entities)
+    detections = await asyncio.get_running_loop().run_in_executor(
+        _DETECTING, grounder.detect, frames, description.entities
+    )
     assert tuple(found.entity for found in detections) == description.entities
     ungrounded = tuple(
         found.entity

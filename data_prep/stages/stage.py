@@ -55,7 +55,7 @@ class Stage:
             "prompts": {name: prompt_hash(name) for name in self.prompts},
             "models": {role: inputs.model_identities[role] for role in self.roles},
             "records": {kind.__name__: digest(_dump(inputs.of(kind))) for kind in self.needs},
-            "sections": {kind.__name__: _dump(inputs.of(kind)) for kind in self.sections},
+            "sections": {kind.__name__: settings_of(inputs.of(kind)) for kind in self.sections},
         }
         kinds = set(self.parameters.values())
         if kinds & {Video, Clip}:
@@ -127,6 +127,11 @@ def stage(
         return Stage(function.__name__, function, record, hints, prompts, roles, version)
 
     return make
+
+
+def settings_of(section: Section) -> Any:
+    """All that a section says; its `identity` where some of it decides no record by itself."""
+    return getattr(section, "identity", None) or _dump(section)
 
 
 def _dump(value: Any) -> Any:

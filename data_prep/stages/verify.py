@@ -34,13 +34,16 @@ from data_prep.stages.parts import quoted, seconds, shown
 from data_prep.stages.snap import joined_events
 from data_prep.stages.stage import stage
 
+MAX_SPLITS = 8
+"""Of one span, at one look."""
+
 
 class VerifyReply(Frozen):
     reason: Annotated[str, Field(min_length=1, max_length=600)]
     verdict: Literal["complete", "split", "merge_before", "merge_after"]
     split_seconds: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...],
-        Field(max_length=8, description="Empty unless the verdict is split."),
+        Field(max_length=MAX_SPLITS, description="Empty unless the verdict is split."),
     ]
 
 
@@ -147,6 +150,7 @@ def _question(
         event_after=event(number + 1),
         cuts=", ".join(inside) or "none",
         min_length=seconds(MIN_SEGMENT_SECONDS),
+        max_splits=str(MAX_SPLITS),
     )
     pictures = shown(frames, f"S_{number + 1}")
     return Question("verify", (prompt, *pictures), settings.max_tokens)

@@ -24,6 +24,7 @@ VALUES: dict[str, dict[str, str]] = {
         "event_after": "nothing; the clip ends here",
         "cuts": "3.0",
         "min_length": "0.4",
+        "max_splits": "8",
     },
     "build_describe": {
         "segment": "S_2",

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,36 @@ def test_a_file_that_the_server_lost_is_uploaded_anew(clip_question: Question) -
     assert (came[0].kind, came[0].can_retry) == ("not_allowed", True)
     assert came[1] == Reply(GOOD, "complete", 10, 5)
     assert paths(requests)[3:5] == [START, SEND]
+
+
+def test_files_not_used_for_longest_make_room(
+    clip_question: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("affect.llm.gemini_files.MAX_KEPT_FILES", 2)
+    (tmp_path / "other.mp4").write_bytes(b"another clip")
+    first, second, third = (
+        replace(clip_question, parts=(replace(video(tmp_path / "other.mp4"), sha256=sha256),))
+        for sha256 in ("01" * 32, "02" * 32, "03" * 32)
+    )
+    told = [*upload("ACTIVE", name="files/one"), gemini(GOOD)]
+    told += [*upload("ACTIVE", name="files/two"), gemini(GOOD), gemini(GOOD)]
+    told += [*upload("ACTIVE", name="files/three"), Told(404), gemini(GOOD), Told(), Told()]
+    came, requests = ask_all(told, [first, second, first, third], media="files")
+    assert came == [Reply(GOOD, "complete", 10, 5)] * 4
+    generate, sent = f"POST {GENERATE}", [START, SEND]
+    assert paths(requests) == [
+        *(*sent, generate, *sent, generate, generate),
+        *(*sent, "DELETE /v1beta/files/two", generate),
+        *("DELETE /v1beta/files/one", "DELETE /v1beta/files/three"),
+    ]
+
+
+def test_what_is_passed_on_joins_what_is_set() -> None:
+    thinking = {"thinkingConfig": {"thinkingBudget": 64}}
+    _, requests = ask(gemini(GOOD), extra_body={"generationConfig": thinking})
+    sent = requests[0].body["generationConfig"]
+    assert sent["thinkingConfig"] == {"thinkingBudget": 64}
+    assert (sent["maxOutputTokens"], sent["responseJsonSchema"]) == (50, SCHEMA)
 
 
 def test_a_clip_that_cannot_be_processed(clip_question: Question) -> None:

@@ -81,3 +81,16 @@ def test_a_clip_is_what_is_shown_of_it() -> None:
     assert key(asked) != key(fewer)
     assert key(asked, media="video_url") == key(fewer, media="video_url")
     assert key(asked, media="video_url") != key(asked)
+
+
+def test_a_container_that_gemini_does_not_take_is_its_frames() -> None:
+    whole = video(Path("a.mkv"), "video/x-matroska")
+    kept_otherwise = dataclasses.replace(whole, frames=frames(0.0, 0.5, sha256="ef" * 32))
+    one, other = (changed(parts=(part,)) for part in (whole, kept_otherwise))
+    for media in ("inline", "files"):
+        assert key(one, api="gemini", media=media) != key(other, api="gemini", media=media)
+    taken = [
+        changed(parts=(dataclasses.replace(part, mime_type="video/mp4"),))
+        for part in (whole, kept_otherwise)
+    ]
+    assert len({key(asked, api="gemini", media="files") for asked in taken}) == 1

@@ -2,7 +2,7 @@
 
 import json
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import openai.lib._pydantic as strict_of_openai
 from pydantic import BaseModel, Field
@@ -63,6 +63,19 @@ def test_names_that_are_keywords_stay() -> None:
     assert schema["properties"]["scores"] == {
         "type": "object",
         "additionalProperties": {"type": "number"},
+    }
+
+
+def test_bounds_of_texts_and_open_bounds_are_for_our_reading() -> None:
+    class Bounded(BaseModel):
+        text: str = Field(min_length=1, max_length=400)
+        times: tuple[Annotated[float, Field(gt=0, lt=9)], ...] = Field(max_length=8)
+        score: int = Field(ge=0, le=5)
+
+    assert wire_schema(Bounded, "bounded")["properties"] == {
+        "text": {"type": "string"},
+        "times": {"type": "array", "items": {"type": "number"}, "maxItems": 8},
+        "score": {"type": "integer", "minimum": 0, "maximum": 5},
     }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from affect.taxonomy import DAR_EMOTIONS
-from data_prep.build.candidates import read_candidates
+from data_prep.build.candidates import read_candidates, tell_unlabelled
+from data_prep.build.journal import FileState
 from data_prep.records import Candidates
 
 
@@ -50,3 +51,19 @@ def test_labels_that_contradict_themselves_are_told_of_but_not_all(tmp_path: Pat
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nowhere\.json: cannot be read"):
         read_candidates([tmp_path / "nowhere.json"])
+
+
+def test_videos_without_labels_are_told_of(tmp_path: Path) -> None:
+    candidates_of, _ = read_candidates(
+        [labels(tmp_path / "labels.json", a=["Fear", "Joy", "Horror"])]
+    )
+    a, b, c = (FileState(f"videos/{name}.mp4", f"videos/{name}.mp4", 1, 1) for name in "abc")
+    said: list[str] = []
+    assert list(tell_unlabelled([c, a, b, b], candidates_of, said.append)) == [c, a, b, b]
+    assert said == [
+        "videos.labels: 2 files are not labelled there and may get any of the 27 emotions, "
+        "'videos/b.mp4' for one"
+    ]
+    assert list(tell_unlabelled([a], candidates_of, said.append)) == [a] and len(said) == 1
+    with pytest.raises(ValueError, match=r"no file under videos\.root .* 'videos/b\.mp4' for one"):
+        list(tell_unlabelled([c, b], candidates_of, said.append))

@@ -1,6 +1,7 @@
 """`dar build` and its verbs: quick, lazy, each with a `main`."""
 
 import ast
+import json
 import subprocess
 import sys
 import types
@@ -10,6 +11,7 @@ import pytest
 
 from data_prep.build.__main__ import VERBS, main
 from data_prep.build.export import main as export
+from tests.data_prep.picture.drawn import pan, write_frames
 from tests.paths import ROOT
 
 
@@ -55,6 +57,65 @@ def test_help_loads_no_stage() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
     assert run.returncode == 0
+
+
+def run_without(
+    packages: list[str], arguments: list[str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """`dar build` in this folder, as if the packages were not installed."""
+    code = (
+        f"import sys; sys.path[:0] = [{str(ROOT)!r}]; "
+        f"sys.modules.update(dict.fromkeys({packages!r})); "
+        f"from data_prep.build.__main__ import main; sys.exit(main({arguments!r}))"
+    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "extra"),
+    [
+        ("PIL", [], "data"),
+        ("matplotlib", [], "data"),
+        ("ray", ["--engine.name", "ray"], "ray"),
+        ("transformers", ["--annotator", "models", "--ground.weights", "{weights}"], "eval"),
+    ],
+)
+def test_a_missing_extra_is_named(
+    tmp_path: Path, missing: str, arguments: list[str], extra: str
+) -> None:
+    videos = tmp_path / "videos"
+    videos.mkdir()
+    (videos / "broken.mp4").write_bytes(b"no clip")
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    (weights / "model.safetensors").touch()
+    given = ["run", "--config", "build.yaml", *arguments]
+    given = [argument.format(weights=weights) for argument in given]
+    roles = ("propose", "verify", "describe", "tag", "reason")
+    config = {
+        "out": str(tmp_path / "build"),
+        "annotator": "offline",
+        "videos": {"root": str(videos)},
+        "roles": {**dict.fromkeys(roles, "author"), "judges": ["first", "second"]},
+        "models": {name: {"model": name} for name in ("author", "first", "second")},
+    }
+    (tmp_path / "build.yaml").write_text(json.dumps(config))
+    run = run_without([missing], given, tmp_path)
+    told = f"dar build run: {missing} is not installed: pip install -e '.[{extra}]'\n"
+    assert (run.returncode, run.stderr[-len(told) :]) == (2, told)
+
+
+def test_drafts_need_no_model_library(tmp_path: Path) -> None:
+    """The whole verb with nothing but the extra `data`, clients included."""
+    (tmp_path / "videos").mkdir()
+    write_frames(tmp_path / "videos" / "clip.mp4", pan(1, 30))
+    others = ["torch", "transformers", "trl", "ray", "openai", "google.genai", "aiohttp", "scipy"]
+    offline = str(ROOT / "configs" / "build" / "offline.yaml")
+    arguments = ["run", "--config", offline, "--videos.root", "videos", "--out", "build"]
+    run = run_without(others, arguments, tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "build" / "export" / "done.json").is_file()
 
 
 def test_export_of_what_is_no_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

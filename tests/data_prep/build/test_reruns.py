@@ -46,6 +46,7 @@ SHOWN = {"look", "propose", "verify", "describe", "ground", "reason", "judge", "
 REASONED = {"reason", "decide"}
 JUDGED = {"judge", "decide"}
 DESCRIBED = {"describe", "ground"}
+ASKING = {"propose", "verify", "tag"} | DESCRIBED | REASONED | JUDGED
 
 SETTINGS: dict[str, tuple[Any, set[str]]] = {
     # The times of the frames stand in the record of `look`, which these two read.
@@ -61,6 +62,7 @@ SETTINGS: dict[str, tuple[Any, set[str]]] = {
     "verify.max_depth": (1, {"verify"}),
     "describe.max_tokens": (999, DESCRIBED),
     "ground.min_score": (0.4, {"ground"}),
+    "ground.weights": ("moved", set()),  # which they are, the grounder says
     "tag.max_tokens": (99, {"tag"}),
     "reason.max_tokens": (999, REASONED),
     "judge.max_tokens": (999, JUDGED),
@@ -81,7 +83,7 @@ SETTINGS: dict[str, tuple[Any, set[str]]] = {
 }
 
 PROMPTS: dict[str, set[str]] = {
-    "ask_again": set(),
+    "ask_again": ASKING,
     "build_describe": DESCRIBED,
     "build_describe_again": {"ground"},
     "build_judge": JUDGED,
@@ -98,7 +100,7 @@ PROMPTS: dict[str, set[str]] = {
     "build_reason_unrated": REASONED,
     "build_tag": {"tag"},
     "build_verify": {"verify"},
-    "reply_schema": set(),
+    "reply_schema": set(),  # but see `test_the_prompt_that_tells_a_schema`
     "segment": set(),
 }
 
@@ -225,6 +227,26 @@ def test_a_prompt(
     summary, ran = build(again)
     assert summary.num("done") == 2
     assert ran == dict.fromkeys(expected, 2)
+
+
+def test_the_prompt_that_tells_a_schema(
+    again: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read where the server takes no schema."""
+    again["models"]["three"]["structured_output"] = False
+    assert build(again)[1] == dict.fromkeys(JUDGED, 2)
+    monkeypatch.setattr(affect.prompts, "load_prompt", lambda name: load_prompt(name) + "!")
+    hashed = make_plan(BuildConfig.model_validate(again), STAGES, None).model_identities
+    monkeypatch.undo()
+    before = make_plan(BuildConfig.model_validate(again), STAGES, None).model_identities
+    assert before["judge_1"]["prompts"].keys() == {"ask_again"}
+    assert before["judge_2"]["prompts"].keys() == {"ask_again", "reply_schema"}
+    changed = [
+        name
+        for name, text in before["judge_2"]["prompts"].items()
+        if hashed["judge_2"]["prompts"][name] != text
+    ]
+    assert changed == ["ask_again", "reply_schema"]
 
 
 def test_all_prompts_and_sections_are_tried() -> None:

@@ -91,5 +91,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["read", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        f"human_validation: {tmp_path}/key.json: there is no such file; write the sheets first\n"
+        f"dar build ratings: {tmp_path}/key.json: there is no such file; write the sheets first\n"
     )
+
+
+@pytest.mark.parametrize(("action", "verb"), [("write", "sheets"), ("read", "ratings")])
+def test_help_names_the_command_that_was_typed(
+    capsys: pytest.CaptureFixture[str], action: str, verb: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main([action, "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: dar build {verb} [-h]")

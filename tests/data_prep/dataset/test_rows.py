@@ -1,5 +1,7 @@
 """Rows of finished videos: one decimal, no segment below .4 s, nothing wrong gets through."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from affect.records import prompt_from_text, read_rows, write_sft_rows
 from data_prep.dataset.rows import row_of
 from data_prep.export import segment_prompt_text
+from data_prep.stages.lengths import is_long_enough
 from tests.data_prep.dataset.made_videos import finished
 
 TWO = [(0.0, 4.23, "Joy"), (4.23, 9.52, "Fear")]
@@ -35,15 +38,13 @@ def test_drafts_are_marked_and_untagged_rows_have_no_genre():
     assert set(row.extra) == {"sha256", "provenance"}
 
 
-def test_a_shortest_segment_keeps_its_length_where_binary_halves_round_apart():
-    assert round(1.05, 1) == 1.1 and round(1.45, 1) == 1.4  # what `round` alone would do
-    row = row_of(
-        finished("a.mp4", 3.0, [(0.0, 1.05, "Joy"), (1.05, 1.45, "Fear"), (1.45, 3.0, "Joy")])
-    )
+def test_the_last_segment_ends_where_the_prompt_says_that_the_clip_does():
+    """5.25 lies halfway between two decimals: prompt, target and stages round it alike."""
+    row = row_of(finished("a.mp4", 5.25, [(0.0, 4.85, "Joy"), (4.85, 5.25, "Fear")]))
+    assert "silent video of 5.2 seconds" in segment_prompt_text(5.25)
     assert [(one.start_seconds, one.end_seconds) for one in row.timeline.segments] == [
-        (0.0, 1.1),
-        (1.1, 1.5),
-        (1.5, 3.0),
+        (0.0, 4.8),  # 4.85 is a little less in binary
+        (4.8, 5.2),
     ]
 
 
@@ -75,15 +76,21 @@ lengths = st.lists(st.integers(40, 900), min_size=1, max_size=12)
 
 @given(lengths=lengths)
 def test_no_exported_segment_is_below_the_shortest_and_rows_read_back(tmp_path_factory, lengths):
-    """Segments of .40 s and more, on hundredths: every way of lying between two decimals."""
-    ends = [sum(lengths[: count + 1]) / 100 for count in range(len(lengths))]
+    """On hundredths: every way of lying between two decimals that the stages let pass."""
+    ends = [0.0]
+    for length in lengths:
+        end = round(ends[-1] + length / 100, 2)
+        while not is_long_enough(ends[-1], end):
+            end = round(end + 0.01, 2)
+        ends.append(end)
     spans = [
         (start, end, ("Joy", "Fear")[number % 2])
-        for number, (start, end) in enumerate(zip([0.0, *ends], ends, strict=False))
+        for number, (start, end) in enumerate(pairwise(ends))
     ]
     row = row_of(finished("a.mp4", ends[-1], spans))
     for one in row.timeline.segments:
         assert round(one.end_seconds - one.start_seconds, 6) >= 0.4
+    assert f"silent video of {row.timeline.segments[-1].end_seconds:.1f} s" in str(row.prompt)
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     write_sft_rows(path, [row])
     assert read_rows(path, tolerance_seconds=0.05) == [row]

@@ -14,7 +14,6 @@ from affect.timeline import Segment, Timeline
 from affect.video import GuardedReader
 from data_prep.build.config import DraftSection, PictureSection, SelectSection
 from data_prep.clip import Clip, write_pack
-from data_prep.dataset.rows import rounded_segments
 from data_prep.draft.measures import Measures, measure_frames
 from data_prep.records import (
     MIN_SEGMENT_SECONDS,
@@ -38,11 +37,11 @@ DARK_BLUE, ORANGE, GREY = (0, 10, 60), (255, 190, 110), (128, 128, 128)
 def check_is_timeline(segments: tuple[FinalSegment, ...], duration_seconds: float) -> None:
     """The invariants, as they are and in one decimal."""
     exact = tuple(Segment(s.start_seconds, s.end_seconds, s.emotion, s.reason) for s in segments)
-    assert Timeline(exact, duration_seconds)
+    timeline = Timeline(exact, duration_seconds)
     assert (exact[0].start_seconds, exact[-1].end_seconds) == (0.0, duration_seconds)
     for one, other in pairwise(exact):
         assert one.end_seconds == other.start_seconds and one.emotion != other.emotion
-    for written in (exact, rounded_segments(segments)):
+    for written in (exact, timeline.rounded().segments):
         assert all(s.end_seconds - s.start_seconds > MIN_SEGMENT_SECONDS - 1e-6 for s in written)
 
 

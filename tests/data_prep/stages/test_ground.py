@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -97,6 +99,30 @@ def test_what_is_seen_passes(tmp_path: Path) -> None:
         (1, 0, ()),
     ]
     assert grounded.checks[0].detections[1] == Detection(entity="wet sand", score=0.9)
+
+
+def test_waiting_for_the_detector_takes_no_thread_from_others(tmp_path: Path) -> None:
+    """Replies are kept and read in the loop's threads while videos queue for the detector."""
+    others_had_a_thread = threading.Event()
+
+    class Busy(ScriptedGrounder):
+        def detect(self, frames: Frames, entities: Sequence[str]) -> tuple[Detection, ...]:
+            assert others_had_a_thread.wait(20)
+            return super().detect(frames, entities)
+
+    async def main() -> list[Grounded]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        models = ScriptedModels(lambda role, question, num_ask: never(question))
+        given = (described(["bird"]), GroundSection(), DescribeSection(), Busy({"bird": 1}), models)
+        grounding = [
+            asyncio.ensure_future(ground.function(plain_clip(tmp_path, 2.0), *given))
+            for _ in range(4)
+        ]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(others_had_a_thread.set)
+        return await asyncio.gather(*grounding)
+
+    assert [record.rejection for record in asyncio.run(main())] == [None] * 4
 
 
 def test_what_is_not_seen_goes_back(tmp_path: Path) -> None:
