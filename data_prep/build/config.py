@@ -204,6 +204,9 @@ class LimitsSection(Section):
     max_asks: int = Field(3, ge=1, description="Replies asked for until one can be used.")
     max_attempts: int = Field(6, ge=1, description="Tries of one request on server faults.")
     max_backoff_seconds: float = Field(60.0, gt=0, description="Longest wait between two tries.")
+    max_failures_in_a_row: int = Field(
+        20, ge=1, description="Videos that fail one after the other for a server end the run."
+    )
 
 
 class EngineSection(Section):

@@ -31,15 +31,22 @@ RunVideo = Callable[[BuildVideo], Awaitable[Outcome]]
 """As `data_prep.build.run_video.run_video`, wherever it is done."""
 
 
+SERVER_KINDS = frozenset(
+    {"timeout", "connection", "rate_limited", "server_error", "bad_request", "not_allowed"}
+)
+"""Failures that say something of a server and nothing of the video."""
+
+
 @dataclass(frozen=True)
 class Work:
     """root: of the videos. candidates_of: a video's id -> its candidates. videos_at_once: the
-    bound on what is under way."""
+    bound on what is under way. max_failures_in_a_row: of `SERVER_KINDS`, until the run gives up."""
 
     plan: Plan
     root: Path
     candidates_of: Callable[[str], Candidates]
     videos_at_once: int
+    max_failures_in_a_row: int
 
 
 @dataclass(slots=True)
@@ -93,6 +100,8 @@ class _Loop:
         self._stop = stop
         self._on_outcome = on_outcome
         self._summary = summary
+        self._asking = {stage.name for stage in work.plan.stages if stage.roles}
+        self._num_failing = 0
 
     async def work(self, files: Iterator[FileState]) -> None:
         """Take one video after the other until there is none, or the run is to stop."""
@@ -134,7 +143,20 @@ class _Loop:
 
     async def _came_out(self, video: str, digest: str, outcome: Outcome) -> None:
         await self._journal.set_outcome(video, self._work.plan.base, digest, outcome)
+        self._note_server(outcome)
         self._count(video, outcome, is_known=False)
+
+    def _note_server(self, outcome: Outcome) -> None:
+        """A server that is gone would fail one video after the other, all weekend."""
+        if outcome.state == "failed" and outcome.kind in SERVER_KINDS:
+            self._num_failing += 1
+        elif outcome.state == "done" or outcome.stage in self._asking:
+            self._num_failing = 0
+        if self._num_failing >= self._work.max_failures_in_a_row:
+            self._stop.give_up(
+                f"{self._num_failing} videos in a row failed for a server, the last one in "
+                f"{outcome.stage}: {outcome.kind}: {outcome.detail}"
+            )
 
     def _count(self, video: str, outcome: Outcome, is_known: bool) -> None:
         self._summary.counts[outcome.state, outcome.stage, outcome.kind] += 1

@@ -115,7 +115,7 @@ class Journal:
         self._reader.execute(_LIST_FILE, values)
 
     async def end_run(self, ending: str) -> None:
-        """ending: `finished`, `budget_spent`, `interrupted` or `broken`."""
+        """ending: `finished`, `budget_spent`, `gave_up`, `interrupted` or `broken`."""
         values = (_now(), ending, self.run)
         await self._write("UPDATE runs SET ended_at = ?, ending = ? WHERE run = ?", values)
 

@@ -36,7 +36,7 @@ from data_prep.build.listing import check_root, find_files
 from data_prep.build.lock import held
 from data_prep.build.outcome import Outcome
 from data_prep.build.run_video import BuildBrokenError
-from data_prep.build.shop import Prepared, open_shop, prepare
+from data_prep.build.shop import Prepared, check_models, open_shop, prepare
 from data_prep.build.stage_models import asking_for
 from data_prep.build.stop import Stop
 
@@ -91,7 +91,13 @@ async def _run(
     for warning in warnings:
         _warn(warning)
     plan, root = prepared.plan, config.videos.root.resolve()
-    work = Work(plan, root, candidates_of, config.engine.videos_at_once)
+    work = Work(
+        plan,
+        root,
+        candidates_of,
+        config.engine.videos_at_once,
+        config.limits.max_failures_in_a_row,
+    )
     with stop.on_signals(_say_stopping):
         files = find_files(config.videos, skip=config.out)
         if config.videos.labels:
@@ -138,6 +144,7 @@ async def _run_on_ray(
 ) -> tuple[Summary, float]:
     from data_prep.build.ray_engine import RayCrew
 
+    await check_models(config, work.plan)  # refused here, not on every node
     with closing(SqliteReplyCache(BuildFolder(config.out).replies)) as cache:
         async with RayCrew(config, journal, work.plan.base, _warn) as crew:
             stop.on_interrupt(crew.stop)
@@ -226,6 +233,8 @@ def _ended(
             f"{summary.num('rejected')} drawn clips were rejected and are missing in the export\n"
         )
         return FAILURES
+    if summary.ending == "gave_up":
+        write(f"gave up: {stop.reason}\n")
     if summary.num("failed"):
         write(f"{summary.num('failed')} failed; try them again with: {again}\n")
         return FAILURES

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from affect.llm.call import OnCall
 from affect.llm.reply_cache import ReplyCache
@@ -77,6 +78,25 @@ class Shop:
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
+async def check_models(config: BuildConfig, plan: Plan) -> None:
+    """Raises ValueError for a missing key or a limit that can't be kept, as `open_shop` does: for
+    a process whose workers open the shops."""
+    await _open_models(config, plan).aclose()
+
+
+def _open_models(config: BuildConfig, plan: Plan, **accounts: Any) -> RoleModels:
+    """accounts: `cache`, `spent_cost`, `on_call` and `before_each` of `RoleModels`."""
+    asked = {role for stage in plan.stages for role in stage.roles}
+    return RoleModels(
+        {role: name for role, name in role_names(config).items() if role in asked},
+        config.models,
+        max_asks=config.limits.max_asks,
+        policy=RetryPolicy(config.limits.max_attempts, config.limits.max_backoff_seconds),
+        max_cost=config.limits.max_cost,
+        **accounts,
+    )
+
+
 def open_shop(
     config: BuildConfig,
     *,
@@ -102,14 +122,10 @@ def open_shop(
         if is_stopped():
             raise RunStoppedError
 
-    asked = {role for stage in plan.stages for role in stage.roles}
-    models = RoleModels(
-        {role: name for role, name in role_names(config).items() if role in asked},
-        config.models,
+    models = _open_models(
+        config,
+        plan,
         cache=cache,
-        max_asks=config.limits.max_asks,
-        policy=RetryPolicy(config.limits.max_attempts, config.limits.max_backoff_seconds),
-        max_cost=config.limits.max_cost,
         spent_cost=spent_cost,
         on_call=on_call,
         before_each=before_each,

@@ -3,7 +3,7 @@
     stop = Stop()
     with stop.on_signals():         # Ctrl-C and SIGTERM; the second one ends the process at once
         ...
-    stop.ending                     # None, "interrupted" or "budget_spent"
+    stop.ending                     # None, "interrupted", "budget_spent" or "gave_up"
 
 Replies that models are writing at an interrupt are waited for, but not long.
 """
@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-Ending = Literal["finished", "budget_spent", "interrupted"]
+Ending = Literal["finished", "budget_spent", "gave_up", "interrupted"]
 
 GRACE_SECONDS = 10.0
 """For requests that are in flight at an interrupt: they are paid for."""
@@ -23,7 +23,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """Belongs to one event loop. reason: for people, of a spent budget."""
+    """Belongs to one event loop. reason: for people, of a spent budget or of giving up."""
 
     def __init__(self, grace_seconds: float = GRACE_SECONDS) -> None:
         self.ending: Ending | None = None
@@ -39,6 +39,11 @@ class Stop:
         """The budget is spent; what is in flight ends by itself."""
         if self.ending is None:
             self.ending, self.reason = "budget_spent", reason
+
+    def give_up(self, reason: str) -> None:
+        """Going on would only fail; what is in flight ends by itself."""
+        if self.ending is None:
+            self.ending, self.reason = "gave_up", reason
 
     def interrupt(self) -> None:
         """Somebody wants the run to end now."""

@@ -162,6 +162,7 @@ class OwnBuild:
             config.videos.root,
             lambda video: self.candidates.get(video, Candidates()),
             config.engine.videos_at_once,
+            config.limits.max_failures_in_a_row,
         )
         decodes = asyncio.Semaphore(config.engine.decodes_at_once)
         with closing(reader), Journal.open(self.folder.journal) as journal:

@@ -199,6 +199,36 @@ def test_a_file_that_cannot_be_read_is_a_failure(build: OwnBuild) -> None:
     assert (seen["gone.txt"].state, seen["gone.txt"].kind) == ("failed", "unreadable")
 
 
+def test_a_server_that_is_gone_ends_the_run(build: OwnBuild) -> None:
+    """Every second video is broken, which says nothing of the server and does not count."""
+    for number in range(12):
+        text = f"clip {number}" if number % 2 else "broken"
+        (build.config.videos.root / f"1{number:03d}.txt").write_text(text)
+
+    def answer(role: str, question: Question, num_ask: int) -> str:
+        if "clip number" in str(question.parts[0]):
+            return answer_by_text(role, question, num_ask)
+        raise ModelFailure("connection", "tagger", "nobody listens")
+
+    build.models = ScriptedModels(answer)
+    build.settings |= {"engine": {"videos_at_once": 1}, "limits": {"max_failures_in_a_row": 3}}
+    stop = Stop()
+    summary, seen = build.run(stop)
+    assert summary.ending == "gave_up"
+    assert stop.reason == (
+        "3 videos in a row failed for a server, the last one in tag: connection: "
+        "tagger: nobody listens"
+    )
+    assert summary.counts == {
+        ("done", "decide", ""): 5, ("failed", "look", "undecodable"): 3,
+        ("failed", "tag", "connection"): 3,
+    }  # fmt: skip
+    assert len(seen) == 11  # the other six were not begun
+    build.models = ScriptedModels(answer_by_text)
+    summary, _ = build.run()
+    assert (summary.ending, summary.num("done")) == ("finished", 11)
+
+
 def test_a_spent_budget_ends_the_run_and_the_next_goes_on(build: OwnBuild) -> None:
     num_asked = 0
 

@@ -164,3 +164,14 @@ def test_labels_of_other_videos_are_refused(here: Path, capsys: pytest.CaptureFi
     assert "videos.labels: no file under videos.root is labelled there, 'clip.mp4' for one" in said
     labels(here / "labels.json", clip=["Fear", "Joy", "Horror"])
     assert run.main(["--config", config]) == 0
+
+
+@pytest.mark.parametrize("engine", ["asyncio", "ray"])
+def test_a_missing_key_is_a_mistake_whoever_runs_the_stages(
+    engine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_frames(Path("videos/0.mp4"), pan(0, 30))
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    config = with_models(api_key_env="NO_SUCH_KEY", base_url="http://127.0.0.1:9/v1")
+    said = told(capsys, "--config", config, "--engine.name", engine)
+    assert "NO_SUCH_KEY" in said and "Traceback" not in said

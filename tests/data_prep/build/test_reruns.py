@@ -160,7 +160,7 @@ def build(given: dict[str, Any]) -> tuple[Summary, Counter[str]]:
                 decode_slot=lambda: decodes,
                 is_stopped=lambda: False,
             )
-            work = Work(plan, config.videos.root, lambda video: Candidates(), 2)
+            work = Work(plan, config.videos.root, lambda video: Candidates(), 2, 20)
             return await run_all(
                 work,
                 journal,
