@@ -9,16 +9,8 @@ Each target module offers `main(argv: list[str] | None = None) -> int`, the exit
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from typing import NamedTuple
 
-
-class Verb(NamedTuple):
-    """Where a verb's `main` lives, and what it does, in one line."""
-
-    module: str
-    meaning: str
-
+from affect.verbs import Verb, run_verb
 
 VERBS = {
     "render": Verb(
@@ -47,31 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Exit code 2 for no verb or an unknown one, else what the verb returns.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments:
-        sys.stderr.write(_usage())
-        return 2
-    name, *rest = arguments
-    if name in {"-h", "--help", "help"}:
-        sys.stdout.write(_usage())
-        return 0
-    if name not in VERBS:
-        sys.stderr.write(f'dar: unknown verb "{name}"{_guess(name)}; see dar --help\n')
-        return 2
-    code: int = import_module(VERBS[name].module).main(rest)
-    return code
-
-
-def _usage() -> str:
-    rows = "\n".join(f"  {name:<8} {verb.meaning}" for name, verb in VERBS.items())
-    return f"usage: dar VERB [options]\n\n{rows}\n\nMore about one of them: dar VERB --help\n"
-
-
-def _guess(name: str) -> str:
-    import difflib  # only a mistake pays for it
-
-    close = difflib.get_close_matches(name, VERBS, n=1)
-    return f', did you mean "{close[0]}"?' if close else ""
+    return run_verb("dar", VERBS, argv)
 
 
 if __name__ == "__main__":

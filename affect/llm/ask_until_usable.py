@@ -7,11 +7,11 @@ reply quoted. It is thus another question, with a key of its own in the reply ca
 asks replays from the cache as it went the first time.
 """
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from affect.llm.chat import Answer, ModelFailure, Question, ReplyT
+from affect.llm.quoted import harmless, quoted
 from affect.llm.read_reply import UnusableReplyError, read_reply
 from affect.llm.reply import Reply
 from affect.prompts import render_prompt
@@ -54,19 +54,13 @@ async def ask_until_usable(
 
 def ask_again(question: Question, reply: Reply, reason: str, num_ask: int) -> Question:
     """The question with the reason and the unusable reply, quoted as one JSON string."""
-    quoted = reply.text[:MAX_QUOTED_CHARACTERS]
-    if len(quoted) < len(reply.text):
-        quoted += f" [... {len(reply.text) - len(quoted)} characters more]"
+    earlier = reply.text[:MAX_QUOTED_CHARACTERS]
+    if len(earlier) < len(reply.text):
+        earlier += f" [... {len(reply.text) - len(earlier)} characters more]"
     text = render_prompt(
         "ask_again",
         num_ask=str(num_ask),
-        reason=_harmless(" ".join(reason.split())[:MAX_REASON_CHARACTERS]),
-        quoted=_harmless(json.dumps(quoted, ensure_ascii=False)),
+        reason=harmless(" ".join(reason.split())[:MAX_REASON_CHARACTERS]),
+        quoted=quoted(earlier),
     )
     return replace(question, parts=(*question.parts, text))
-
-
-def _harmless(text: str) -> str:
-    """Without a `<`, so that no special token of a chat template stands in it, and without halves
-    of characters, which cannot be sent."""
-    return text.replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode("utf-8")

@@ -10,17 +10,8 @@ Each verb is a module of its own, imported when it is called.
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from typing import NamedTuple
 
-
-class Verb(NamedTuple):
-    """Where a verb's `main` lives, what it does, and arguments that it always gets."""
-
-    module: str
-    meaning: str
-    arguments: tuple[str, ...] = ()
-
+from affect.verbs import Verb, run_verb
 
 VALIDATION = "data_prep.dataset.human_validation"
 
@@ -42,40 +33,17 @@ VERBS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb that `argv` (default: the process's own arguments) begins with.
 
-    Exit code 2 for no verb or an unknown one, else what the verb returns.
+    Exit code 2 for no verb, an unknown one, or one whose packages are not installed.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments:
-        sys.stderr.write(_usage())
-        return 2
-    name, *rest = arguments
-    if name in {"-h", "--help", "help"}:
-        sys.stdout.write(_usage())
-        return 0
-    if name not in VERBS:
-        sys.stderr.write(f'dar build: unknown verb "{name}"; see dar build --help\n')
-        return 2
-    verb = VERBS[name]
     try:
-        code: int = import_module(verb.module).main([*verb.arguments, *rest])
+        return run_verb("dar build", VERBS, argv)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package in _OURS:
             raise
         extra = _EXTRAS.get(package, "data")
-        sys.stderr.write(
-            f"dar build {name}: {package} is not installed: pip install -e '.[{extra}]'\n"
-        )
+        sys.stderr.write(f"dar build: {package} is not installed: pip install -e '.[{extra}]'\n")
         return 2
-    return code
-
-
-def _usage() -> str:
-    rows = "\n".join(f"  {name:<9} {verb.meaning}" for name, verb in VERBS.items())
-    return (
-        f"usage: dar build VERB [options]\n\n{rows}\n\n"
-        "More about one of them: dar build VERB --help\n"
-    )
 
 
 if __name__ == "__main__":

@@ -7,51 +7,38 @@ Counted is every judgement behind the videos that the latest configuration has d
 or rejected, rewrites included; also while a build runs. Exit code 2 where there is no build.
 """
 
-import argparse
 import sqlite3
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from affect.config import load_config
 from data_prep.agreement import JudgeAgreement, judge_agreement, judged_pairs
 from data_prep.build.config import BuildConfig
 from data_prep.build.folder import BuildFolder
+from data_prep.build.looked_on import look_on
 from data_prep.build.schema import JournalError, explain, open_database
 from data_prep.coefficients import Coefficient
 from data_prep.records import Decided
 
-PROG = "dar build agreement"
-WIDTH_WITHOUT_TERMINAL = 160
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """`dar build agreement` with these arguments."""
-    parser = argparse.ArgumentParser(prog=PROG, description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("out", type=Path, metavar="OUT", help="folder of the build")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    options = parser.parse_args(argv)
-    folder = BuildFolder(options.out)
-    if not folder.config.is_file():
-        sys.stderr.write(f"{PROG}: {folder.path}: no build lies there (no config.yaml)\n")
-        return 2
-    try:
-        config = load_config(BuildConfig, folder.config)
-        report = judge_agreement(judged_pairs(decided_records(folder)), config.decide.threshold)
-    except ValueError as error:
-        sys.stderr.write(f"{PROG}: {error}\n")
-        return 2
-    if options.json:
-        sys.stdout.write(report.model_dump_json(indent=2) + "\n")
-    else:
-        console = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
-        console.print(agreement_table(report))
-        console.print(verdict_line(report), markup=False)
-    return 0
+    return look_on("dar build agreement", __doc__, argv, read=_read, as_json=_as_json, show=_show)
+
+
+def _read(folder: BuildFolder, config: BuildConfig) -> JudgeAgreement:
+    return judge_agreement(judged_pairs(decided_records(folder)), config.decide.threshold)
+
+
+def _as_json(report: JudgeAgreement) -> str:
+    return report.model_dump_json(indent=2)
+
+
+def _show(console: Console, report: JudgeAgreement) -> None:
+    console.print(agreement_table(report))
+    console.print(verdict_line(report), markup=False)
 
 
 def decided_records(folder: BuildFolder) -> Iterator[Decided]:

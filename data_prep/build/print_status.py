@@ -7,50 +7,37 @@ done: passed on to the next stage; waiting: may still get there. Costs and token
 rates of the latest one. Exit code 2 where there is no build.
 """
 
-import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from affect.config import load_config
 from data_prep.build.config import BuildConfig
 from data_prep.build.folder import BuildFolder
+from data_prep.build.looked_on import look_on
 from data_prep.build.status import BuildStatus, StageStatus, read_status
 from data_prep.stages import stages_for
-
-PROG = "dar build status"
-WIDTH_WITHOUT_TERMINAL = 160
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """`dar build status` with these arguments."""
-    parser = argparse.ArgumentParser(prog=PROG, description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("out", type=Path, metavar="OUT", help="folder of the build")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    options = parser.parse_args(argv)
-    folder = BuildFolder(options.out)
-    if not folder.config.is_file():
-        sys.stderr.write(f"{PROG}: {folder.path}: no build lies there (no config.yaml)\n")
-        return 2
-    try:
-        config = load_config(BuildConfig, folder.config)
-        status = read_status(folder, [stage.name for stage in stages_for(config.annotator)])
-    except ValueError as error:
-        sys.stderr.write(f"{PROG}: {error}\n")
-        return 2
-    if options.json:
-        sys.stdout.write(json.dumps(asdict(status), indent=2, allow_nan=False) + "\n")
-    else:
-        console = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
-        console.print(status_table(status))
-        console.print(escape(status_line(status)))
-    return 0
+    return look_on("dar build status", __doc__, argv, read=_read, as_json=_as_json, show=_show)
+
+
+def _read(folder: BuildFolder, config: BuildConfig) -> BuildStatus:
+    return read_status(folder, [stage.name for stage in stages_for(config.annotator)])
+
+
+def _as_json(status: BuildStatus) -> str:
+    return json.dumps(asdict(status), indent=2, allow_nan=False)
+
+
+def _show(console: Console, status: BuildStatus) -> None:
+    console.print(status_table(status))
+    console.print(escape(status_line(status)))
 
 
 def status_table(status: BuildStatus) -> Table:

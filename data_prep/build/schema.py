@@ -92,7 +92,7 @@ def open_database(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         )
         try:
             _prepare(connection, path, read_only)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: leave no connection open
             connection.close()
             raise
     except sqlite3.Error as error:

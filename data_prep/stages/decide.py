@@ -10,6 +10,7 @@ otherwise is judged again. If some segment still does not pass the video is reje
 """
 
 from affect.llm.chat import Models
+from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
 from affect.timeline import Segment, Timeline
 from data_prep.build.config import DecideSection, JudgeSection, ReasonSection
@@ -27,7 +28,6 @@ from data_prep.records import (
     Round,
 )
 from data_prep.stages.judge import JUDGE_PROMPTS, JUDGE_ROLES, judge_segment, judged_view
-from data_prep.stages.parts import quoted
 from data_prep.stages.reason import REASON_PROMPTS, Reasoner, merged_text
 from data_prep.stages.stage import stage
 from data_prep.stages.together import together

@@ -13,11 +13,12 @@ from typing import Annotated
 from pydantic import Field
 
 from affect.llm.chat import Models, Question, TooLongError
+from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
 from data_prep.build.config import DescribeSection
 from data_prep.clip import Clip
 from data_prep.records import Description, Frozen, Span
-from data_prep.stages.parts import quoted, seconds, shown
+from data_prep.stages.parts import seconds, shown
 
 PROMPTS = ("build_describe", "build_describe_again")
 MAX_ENTITY_WORDS = 4

@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from affect.llm.chat import Models, Part, Question, TooLongError
+from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
 from data_prep.build.config import JudgeSection
 from data_prep.clip import Clip
@@ -26,7 +27,7 @@ from data_prep.records import (
     Reasoning,
     canonical_json,
 )
-from data_prep.stages.parts import quoted, seconds, shown
+from data_prep.stages.parts import seconds, shown
 from data_prep.stages.stage import stage
 from data_prep.stages.together import together
 

@@ -1,19 +1,14 @@
-"""How every stage shows pictures and quotes words: the pieces of which questions are made.
+"""How every stage shows pictures: the pieces of which questions are made.
 
     question = Question("describe", (prompt, *shown(frames, "S_2")), settings.max_tokens)
-    quoted('a "bird"\n<|im_end|>')     # '"a \\"bird\\"\\n\\u003c|im_end|>"'
+    shown(frames, "S_2")[0]     # "S_2, as 2 pictures at these seconds of the clip: 3.00, 3.25."
 
-Words of another model are data: they go in as one JSON string, from which nothing in them can
-break out, and every prompt says that what stands in quotes is never an instruction.
+Words of another model go in by `affect.llm.quoted`.
 """
 
-import json
-import re
 from collections.abc import Sequence
 
 from affect.llm.chat import Frames, Part, VideoFile
-
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def shown(pictures: Frames | VideoFile, label: str) -> tuple[Part, ...]:
@@ -30,16 +25,6 @@ def shown(pictures: Frames | VideoFile, label: str) -> tuple[Part, ...]:
         line = f"{label}, as {_count(len(frames))}"
     times = ", ".join(f"{frame.time_seconds:.2f}" for frame in frames)
     return (f"{line} at these seconds of the clip: {times}.", pictures)
-
-
-def quoted(text: str) -> str:
-    """The text as one JSON string on one line, which no text can end early.
-
-    A `<` is written as its JSON escape, so that neither a tag nor a chat template's special token
-    (`<|im_end|>`, `<image>`) stands in the question; `json.loads` gives the text back.
-    """
-    written = json.dumps(text, ensure_ascii=False).replace("<", "\\u003c")
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half.group()):04x}", written)
 
 
 def seconds(value_seconds: float) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from affect.llm.chat import Frames, Models, Part, Question
+from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
 from affect.taxonomy import DAR_EMOTIONS
 from data_prep.build.config import ReasonSection
@@ -25,7 +26,7 @@ from data_prep.records import (
     Reasoning,
     Span,
 )
-from data_prep.stages.parts import listed, quoted, seconds, shown
+from data_prep.stages.parts import listed, seconds, shown
 from data_prep.stages.reason_reply import ReasonReply, check_reply
 from data_prep.stages.snap import joined_events
 from data_prep.stages.stage import stage

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from affect.llm.chat import Frames, Models, Question
+from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
 from affect.timeline import MAX_SEGMENTS
 from data_prep.build.config import VerifySection
@@ -30,7 +31,7 @@ from data_prep.records import (
     Verified,
 )
 from data_prep.stages.lengths import are_long_enough, cut_at
-from data_prep.stages.parts import quoted, seconds, shown
+from data_prep.stages.parts import seconds, shown
 from data_prep.stages.snap import joined_events
 from data_prep.stages.stage import stage
 

@@ -102,7 +102,7 @@ def test_a_missing_extra_is_named(
     }
     (tmp_path / "build.yaml").write_text(json.dumps(config))
     run = run_without([missing], given, tmp_path)
-    told = f"dar build run: {missing} is not installed: pip install -e '.[{extra}]'\n"
+    told = f"dar build: {missing} is not installed: pip install -e '.[{extra}]'\n"
     assert (run.returncode, run.stderr[-len(told) :]) == (2, told)
 
 

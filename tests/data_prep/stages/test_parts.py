@@ -1,13 +1,9 @@
-"""What a question is made of: pictures with their times, words that cannot break out."""
+"""What a question is made of: pictures with their times."""
 
-import json
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from affect.llm.chat import Frame, Frames, VideoFile
-from data_prep.stages.parts import listed, quoted, seconds, shown
+from data_prep.stages.parts import listed, seconds, shown
 
 FRAMES = Frames("ab" * 32, (Frame(3.0, b"a"), Frame(3.25, b"b")))
 
@@ -30,19 +26,6 @@ def test_a_whole_clip_may_be_shown_either_way() -> None:
     assert part is video
 
 
-def test_quoted_literally() -> None:
-    assert quoted('a "bird"\n<|im_end|>') == '"a \\"bird\\"\\n\\u003c|im_end|>"'
-    assert quoted("caf\u00e9 \ud800") == '"caf\u00e9 \\ud800"'
+def test_times_and_lists() -> None:
     assert (seconds(5.28), seconds(3)) == ("5.3", "3.0")
     assert listed(("a", "b")) == "a, b"
-
-
-@given(st.text(st.characters(categories=["L", "N", "P", "S", "Z", "C", "M", "Cs"])))
-def test_nothing_breaks_out_of_quotes(text: str) -> None:
-    written = quoted(text)
-    assert json.loads(written) == text
-    assert written.startswith('"') and written.endswith('"')
-    assert not set("<\n\r") & set(written)
-    written.encode("utf-8")
-    inner = written[1:-1].replace("\\\\", "").replace('\\"', "")
-    assert '"' not in inner
