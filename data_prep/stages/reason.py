@@ -27,7 +27,7 @@ from data_prep.records import (
     Span,
 )
 from data_prep.stages.parts import listed, seconds, shown
-from data_prep.stages.reason_reply import ReasonReply, check_reply
+from data_prep.stages.reason_reply import check_reply, reply_choosing
 from data_prep.stages.snap import joined_events
 from data_prep.stages.stage import stage
 
@@ -78,7 +78,7 @@ class Reasoner:
         answer = await self.models.ask(
             "reason",
             question,
-            ReasonReply,
+            reply_choosing(self.emotions),
             lambda reply: check_reply(reply, self.emotions, settings),
         )
         reasoning = Reasoning(

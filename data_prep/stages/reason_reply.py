@@ -8,9 +8,10 @@ Where a reply breaks a rule the model is told which, in words that it can act on
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from affect.llm.chat import TooLongError
 from affect.taxonomy import DAR_EMOTIONS
@@ -37,6 +38,15 @@ class PairReply(Frozen):
 class ReasonReply(Frozen):
     pairs: tuple[PairReply, ...]
     picked: int
+
+
+@lru_cache(maxsize=4096)
+def reply_choosing(emotions: tuple[str, ...]) -> type[ReasonReply]:
+    """`ReasonReply` with a schema that offers these emotions only, so that a server which keeps to
+    schemas does not write what `check_reply` would send back."""
+    choice = Annotated[str, Field(json_schema_extra={"enum": list(emotions)})]
+    pair = create_model("PairReply", __base__=PairReply, emotion=(choice, ...))
+    return create_model("ReasonReply", __base__=ReasonReply, pairs=(tuple[pair, ...], ...))  # type: ignore[valid-type]
 
 
 def check_reply(reply: ReasonReply, emotions: Sequence[str], settings: ReasonSection) -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from affect.llm.chat import TooLongError
 from affect.taxonomy import DAR_EMOTIONS
 from data_prep.build.config import ReasonSection
-from data_prep.stages.reason_reply import PairReply, ReasonReply, check_reply
+from data_prep.stages.reason_reply import PairReply, ReasonReply, check_reply, reply_choosing
 from tests.data_prep.stages.scripted_reasoning import SETTINGS, pair
 
 GOOD = {"pairs": [pair("Fear", "one two three"), pair("Joy", "four five six")], "picked": 0}
@@ -88,3 +88,14 @@ def test_the_word_bounds_are_a_range() -> None:
     with pytest.raises(ValidationError, match="min_words 5 is above max_words 4"):
         ReasonSection(min_words=5, max_words=4)
     assert (ReasonSection().min_words, ReasonSection().max_words) == (40, 200)
+
+
+def test_the_schema_offers_what_may_be_chosen_in_its_place() -> None:
+    emotions = ("Fear", "Joy", "Relief")
+    schema = reply_choosing(emotions).model_json_schema()
+    pair = schema["$defs"]["PairReply"]["properties"]
+    assert list(pair) == ["evidence", "appraisal", "trigger", "emotion", "reason"]
+    assert pair["emotion"]["enum"] == list(emotions)
+    assert list(schema["properties"]) == ["pairs", "picked"]
+    assert "description" not in schema and "description" not in schema["$defs"]["PairReply"]
+    assert reply_choosing(emotions) is reply_choosing(emotions)
