@@ -193,12 +193,22 @@ def _word_faults(segments: Sequence[Segment]) -> Iterator[str]:
             yield f"emotion: segments[{index}] has {segment.emotion[:40]!r}, none of the 27"
         if index and segment.emotion == segments[index - 1].emotion:
             yield f"repeated_emotion: segments[{index}] has the emotion of the one before"
-        # A letter or digit of any script: punctuation and invisible characters explain nothing.
-        if not any(map(str.isalnum, segment.reason)):
+        if is_blank(segment.reason):
             yield f"blank_reason: segments[{index}] gives no reason"
-        # A lone surrogate can be written as a JSON escape but not stored as UTF-8.
-        if not segment.reason.isascii() and _SURROGATE.search(segment.reason):
+        if holds_half_character(segment.reason):
             yield f"not_text: the reason of segments[{index}] holds half a character"
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is no letter or digit of any script: punctuation and invisible characters say
+    nothing."""
+    return not any(map(str.isalnum, text))
+
+
+def holds_half_character(text: str) -> bool:
+    """Whether there is a lone surrogate, which can be written as a JSON escape but not stored as
+    UTF-8."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def _exceeds(difference_seconds: float, tolerance_seconds: float) -> bool:

@@ -7,12 +7,7 @@ import hashlib
 from pathlib import Path
 
 from affect.adapter_config import is_adapter, read_adapter_config
-
-
-def sha256_of_file(path: Path) -> str:
-    """Hex digest of a file's content."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+from affect.file_hash import sha256_of_file
 
 
 def sha256_of_weights(folder: Path, *, base: str | None = None) -> str:

@@ -16,11 +16,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from affect.file_hash import sha256_of_file
 from affect.records import Row, read_rows, resolve_video
 from affect.run_folder import RunFolder
 from affect.trained_budget import TrainedBudget, read_budget
 from affect.video import DECODE_TIMEOUT_SECONDS, FrameBudget, GuardedReader, Quarantine
-from affect.weights_hash import sha256_of_file, sha256_of_weights
+from affect.weights_hash import sha256_of_weights
 from evaluation.checkpoint import Checkpoint, choose_budget, find_checkpoint
 from evaluation.command_line import make_parser, run_command
 from evaluation.predicting import answer_rows

@@ -26,6 +26,8 @@ from PIL import Image, UnidentifiedImageError
 from safetensors import SafetensorError
 from transformers import AutoConfig, GroundingDinoForObjectDetection, GroundingDinoProcessor
 
+from affect.timeline import is_blank
+
 DEFAULT_BATCH_SIZE = 4
 """Pictures in one forward; a batch of 4 at 800 x 1333 takes some 3 GB."""
 
@@ -210,7 +212,7 @@ def _phrase_scores(tokens: torch.Tensor, words: Sequence[Sequence[int]]) -> torc
 def _phrase(entity: str) -> str:
     """The entity as it stands in the caption: lower case, single spaces."""
     phrase = " ".join(entity.lower().split())
-    if "." in phrase or not any(map(str.isalnum, phrase)):
+    if "." in phrase or is_blank(phrase):
         raise ValueError(f"the entity {entity!r} must be words without a full stop")
     return phrase
 

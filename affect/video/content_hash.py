@@ -6,9 +6,9 @@ Example:
     hashes.get("clip.mp4")      # the same, from memory while size and modification time stay
 """
 
-import hashlib
 import os
 
+from affect.file_hash import sha256_of_file
 from affect.video.open import VideoError, VideoPath, require_file
 
 
@@ -30,8 +30,7 @@ class ContentHashes:
         if key not in self._known:
             self.num_reads += 1
             try:
-                with open(path, "rb") as file:
-                    self._known[key] = hashlib.file_digest(file, "sha256").hexdigest()
+                self._known[key] = sha256_of_file(path)
             except OSError as error:
                 raise VideoError(path, f"it can't be read: {error.strerror}") from error
         return self._known[key]

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         config = load_config(BuildConfig, folder.config)
         with held(folder.lock):
-            sys.stdout.write(export(folder, config))
+            sys.stdout.write(export(folder, config, export_digest(folder, config)))
     except (ValueError, OSError) as error:
         sys.stderr.write(f"{PROG}: {error}\n")
         return 2
@@ -42,9 +42,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def export(folder: BuildFolder, config: BuildConfig) -> str:
-    """Write `folder.export`; what was written, for people. Raises ValueError."""
-    made_from = export_digest(folder, config)
+def export(folder: BuildFolder, config: BuildConfig, made_from: str) -> str:
+    """Write `folder.export`; what was written, for people. made_from: its `export_digest`.
+
+    Raises ValueError.
+    """
     folder.exported.unlink(missing_ok=True)
     summary = export_build(
         folder.export,

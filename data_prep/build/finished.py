@@ -41,6 +41,12 @@ def finished_hashes(folder: BuildFolder) -> Iterator[tuple[str, ...]]:
     yield from _rows(folder, _FINISHED_HASHES)
 
 
+def decided_records(folder: BuildFolder) -> Iterator[Decided]:
+    """What `decide` left for each video that came out of it, by id. Raises JournalError."""
+    for _, record in _rows(folder, _DECIDED):
+        yield Decided.from_json(record)
+
+
 def outcomes(folder: BuildFolder) -> Iterator[tuple[str, Outcome | None]]:
     """Every file's id with what became of it, sorted by id. Raises JournalError."""
     for video_id, state, stage, num_passed, kind, detail, hashes in _rows(folder, _OUTCOMES):
@@ -54,7 +60,11 @@ def outcomes(folder: BuildFolder) -> Iterator[tuple[str, Outcome | None]]:
 
 
 def _rows(folder: BuildFolder, sql: str) -> Iterator[tuple[Any, ...]]:
-    """A page per query, so that no long read keeps the writer's log from shrinking."""
+    """The rows of a query that is ordered by its first column, which is above `:after`, and limited
+    to a page. A page per query, so that no long read keeps the writer's log from shrinking.
+
+    Raises JournalError.
+    """
     with closing(open_database(folder.journal, read_only=True)) as connection:
         after = ""
         try:
@@ -89,6 +99,16 @@ FROM latest
 JOIN videos v ON v.listed = latest.run
 JOIN outcomes o ON o.video = v.id AND o.base = latest.base AND o.state = 'done'
 WHERE v.id > :after ORDER BY v.id LIMIT 500
+"""
+
+_DECIDED = f"""{_LATEST}
+SELECT v.id, r.record
+FROM latest
+JOIN videos v ON v.listed = latest.run
+JOIN outcomes o ON o.video = v.id AND o.base = latest.base AND o.state IN ('done', 'rejected')
+JOIN records r ON r.video = v.id AND r.stage = 'decide'
+    AND r.input_hash = json_extract(o.input_hashes, '$.decide')
+WHERE v.id > :after ORDER BY v.id LIMIT 200
 """
 
 _OUTCOMES = f"""{_LATEST}

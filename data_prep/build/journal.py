@@ -1,6 +1,6 @@
 """The journal: what every stage left for every video, failures, requests and what they cost.
 
-    with Journal.open(folder.journal) as journal:
+    with Journal(folder.journal) as journal:
         journal.begin_run(base, find_files(config.videos, skip=folder.path))
         await journal.add_record("clips/1.mp4", "snap", input_hash, record_json, 0.01, base, 4)
         journal.outcome_of("clips/1.mp4", digest)
@@ -42,18 +42,13 @@ class FileState:
 
 
 class Journal:
-    """Reads on one connection, writes through another's thread."""
+    """Reads on one connection, writes through another's thread. Raises JournalError."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.run = 0
         self._writer = Writer(open_database(path), path)
         self._reader = open_database(path)
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Raises JournalError."""
-        return cls(path)
 
     def __enter__(self) -> Self:
         return self

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from affect.config.section import Section
+from affect.file_hash import sha256_of_file
 from affect.llm.model_section import ModelSection
 from affect.prompts import prompt_hash
 from data_prep.build.config import MODEL_ROLES, BuildConfig
@@ -87,7 +88,6 @@ def _asks_grounder(stages: tuple[Stage, ...]) -> bool:
 
 def _content_sha256(path: Path) -> str:
     try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of_file(path)
     except OSError as error:
         raise ValueError(f"videos.labels: {path} cannot be read: {error.strerror}") from error

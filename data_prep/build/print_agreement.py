@@ -7,20 +7,17 @@ Counted is every judgement behind the videos that the latest configuration has d
 or rejected, rewrites included; also while a build runs. Exit code 2 where there is no build.
 """
 
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from data_prep.agreement import JudgeAgreement, judge_agreement, judged_pairs
 from data_prep.build.config import BuildConfig
+from data_prep.build.finished import decided_records
 from data_prep.build.folder import BuildFolder
 from data_prep.build.looked_on import look_on
-from data_prep.build.schema import JournalError, explain, open_database
 from data_prep.coefficients import Coefficient
-from data_prep.records import Decided
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,31 +36,6 @@ def _as_json(report: JudgeAgreement) -> str:
 def _show(console: Console, report: JudgeAgreement) -> None:
     console.print(agreement_table(report))
     console.print(verdict_line(report), markup=False)
-
-
-def decided_records(folder: BuildFolder) -> Iterator[Decided]:
-    """What `decide` left for each video that came out of it, by id. Raises JournalError."""
-    with closing(open_database(folder.journal, read_only=True)) as connection:
-        after = ""
-        try:
-            # A page per query, so that no long read keeps the writer's log from shrinking.
-            while page := connection.execute(_DECIDED, {"after": after}).fetchall():
-                yield from (Decided.from_json(record) for _, record in page)
-                after = page[-1][0]
-        except sqlite3.Error as error:
-            raise JournalError(explain(folder.journal, error)) from error
-
-
-_DECIDED = """
-WITH latest AS (SELECT run, base FROM runs ORDER BY run DESC LIMIT 1)
-SELECT v.id, r.record
-FROM latest
-JOIN videos v ON v.listed = latest.run
-JOIN outcomes o ON o.video = v.id AND o.base = latest.base AND o.state IN ('done', 'rejected')
-JOIN records r ON r.video = v.id AND r.stage = 'decide'
-    AND r.input_hash = json_extract(o.input_hashes, '$.decide')
-WHERE v.id > :after ORDER BY v.id LIMIT 200
-"""
 
 
 def agreement_table(report: JudgeAgreement) -> Table:

@@ -32,7 +32,7 @@ class Ledger:
 
     def __init__(self, folder: str, annotator: str, run: int, base: str) -> None:
         paths = BuildFolder(Path(folder))
-        self._journal = Journal.open(paths.journal)
+        self._journal = Journal(paths.journal)
         self._journal.run = run
         self._store = JournalStore(self._journal, base, stages_for(annotator))
         self._replies = SqliteReplyCache(paths.replies)

@@ -74,7 +74,7 @@ def build(config: BuildConfig, command: Sequence[str]) -> int:
     _make_writable(folder.path)
     with held(folder.lock):
         stop = Stop()
-        with Journal.open(folder.journal) as journal:
+        with Journal(folder.journal) as journal:
             _check_identity(folder, journal, config)
             prepared = prepare(config)
             save_config(folder.config, config)
@@ -221,12 +221,13 @@ def _ended(
     if summary.ending == "budget_spent":
         write(f"{stop.reason}; go on with: {again} --limits.max_cost MORE\n")
         return BUDGET_SPENT
-    if is_exported(folder, export_digest(folder, config)):
+    made_from = export_digest(folder, config)
+    if is_exported(folder, made_from):
         write(f"export: {folder.export}: nothing has changed\n")
     else:
         from data_prep.build.export import export  # it takes a second to import
 
-        write(export(folder, config))
+        write(export(folder, config, made_from))
     if config.annotator == "rendered" and summary.num("rejected"):
         # The world is drawn to be used whole: a rejection says that a threshold does not fit it.
         write(

@@ -7,13 +7,13 @@
 done.json holds SHA-256 of every file but the videos, whose own is in their rows.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from affect.atomic import write_bytes_atomic
+from affect.file_hash import sha256_of_file
 from data_prep.dataset.leftovers import remove_leftovers
 from data_prep.dataset.split import SPLITS
 from data_prep.dataset.streamed import whole_file
@@ -73,10 +73,6 @@ class ExportFolder:
         """Remove what earlier exports left, write done.json. Returns the other files, no videos."""
         remove_leftovers(self.path, self._files | self._videos)
         files = tuple(sorted(self._files))
-        hashes = {name: self._sha256(name) for name in files}
+        hashes = {name: sha256_of_file(self.path / name) for name in files}
         self.write_json("done.json", {**counts, "files": hashes})
         return files
-
-    def _sha256(self, name: str) -> str:
-        with open(self.path / name, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()

@@ -24,6 +24,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from affect.file_hash import sha256_of_file
 from affect.records import resolve_video
 from data_prep.dataset.streamed import temporary_name, whole_file
 
@@ -116,18 +117,13 @@ def place_video(root: Path, video: str, sha256: str, target: Path) -> None:
         try:
             os.link(source, temporary)
         except OSError:  # another file system, or one without links
-            if target.is_file() and not target.is_symlink() and _sha256(target) == sha256:
+            if target.is_file() and not target.is_symlink() and sha256_of_file(target) == sha256:
                 return
             shutil.copyfile(source, temporary)
-            if _sha256(temporary) != sha256:
+            if sha256_of_file(temporary) != sha256:
                 raise ValueError(
                     f"{video}: the file changed after the build looked at it; run the build again"
                 ) from None
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

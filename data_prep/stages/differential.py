@@ -15,6 +15,7 @@ from pydantic import Field
 from affect.llm.chat import Models, Question, TooLongError
 from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
+from affect.timeline import is_blank
 from data_prep.build.config import DescribeSection
 from data_prep.clip import Clip
 from data_prep.records import Description, Frozen, Span
@@ -100,7 +101,7 @@ def check_description(reply: DescribeReply, settings: DescribeSection) -> None:
         raise TooLongError(
             f"the description has {num_words} words; at most {settings.max_words} are allowed"
         )
-    if not any(map(str.isalnum, reply.description)):
+    if is_blank(reply.description):
         raise ValueError("the description is blank")
     if len(reply.entities) > settings.max_entities:
         raise ValueError(
@@ -111,7 +112,7 @@ def check_description(reply: DescribeReply, settings: DescribeSection) -> None:
     seen: set[str] = set()
     for entity in reply.entities:
         plain = _plain(entity)
-        if "." in entity or not any(map(str.isalnum, entity)):
+        if "." in entity or is_blank(entity):
             raise ValueError(f"the entity {entity!r} must be words without a full stop")
         if len(plain.split()) > MAX_ENTITY_WORDS:
             raise ValueError(

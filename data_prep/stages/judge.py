@@ -16,6 +16,7 @@ from pydantic import Field
 from affect.llm.chat import Models, Part, Question, TooLongError
 from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
+from affect.timeline import is_blank
 from data_prep.build.config import JudgeSection
 from data_prep.clip import Clip
 from data_prep.records import (
@@ -124,7 +125,7 @@ def judged_view(segments: tuple[Reasoning, ...], index: int) -> str:
 def check_feedback(reply: JudgeReply, settings: JudgeSection) -> None:
     """Raises ValueError for blank feedback, which nobody could act on, TooLongError beyond its
     number of words."""
-    if not any(map(str.isalnum, reply.feedback)):
+    if is_blank(reply.feedback):
         raise ValueError("feedback: blank; say what is wrong and what would mend it")
     num_words = len(reply.feedback.split())
     if num_words > settings.max_feedback_words:

@@ -15,7 +15,7 @@ from pydantic import Field
 from affect.llm.chat import Models, Question
 from affect.prompts import render_prompt
 from affect.taxonomy import DAR_SPELLINGS
-from affect.timeline import BOUNDARY_TOLERANCE_SECONDS
+from affect.timeline import BOUNDARY_TOLERANCE_SECONDS, is_blank
 from data_prep.build.config import ProposeSection
 from data_prep.clip import Clip
 from data_prep.records import (
@@ -124,7 +124,7 @@ def check_events(segments: Sequence[ProposedSegment]) -> None:
     """Raises ValueError for an event that says nothing, or is an emotion's name and no event."""
     for number, segment in enumerate(segments):
         words = segment.event.strip(" \t\n.,;:!\"'*")
-        if not any(map(str.isalnum, words)):
+        if is_blank(words):
             raise ValueError(f"segments[{number}].event is blank; say what is seen")
         if words.casefold() in _LABELS:
             raise ValueError(

@@ -6,7 +6,6 @@
 Where a reply breaks a rule the model is told which, in words that it can act on.
 """
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated
@@ -15,11 +14,11 @@ from pydantic import Field, create_model
 
 from affect.llm.chat import TooLongError
 from affect.taxonomy import DAR_EMOTIONS
+from affect.timeline import holds_half_character, is_blank
 from data_prep.build.config import ReasonSection
 from data_prep.records import EmotionReason, Frozen
 
 _STEPS = ("evidence", "appraisal", "trigger", "reason")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 # Bottom-up: what stands first is written first, and the label follows from it. No docstring: the
@@ -82,8 +81,7 @@ def check_reply(reply: ReasonReply, emotions: Sequence[str], settings: ReasonSec
 
 
 def _check_text(text: str, name: str) -> None:
-    # The timeline's own rule for reasons: a letter or digit of any script.
-    if not any(map(str.isalnum, text)):
+    if is_blank(text):
         raise ValueError(f"{name}: blank")
-    if _SURROGATE.search(text):
+    if holds_half_character(text):
         raise ValueError(f"{name}: holds half a character (a lone surrogate)")

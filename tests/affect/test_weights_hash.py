@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from affect.weights_hash import sha256_of_file, sha256_of_weights
+from affect.file_hash import sha256_of_file
+from affect.weights_hash import sha256_of_weights
 
 
 def test_by_hand(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ class OwnBuild:
             config.limits.max_failures_in_a_row,
         )
         decodes = asyncio.Semaphore(config.engine.decodes_at_once)
-        with closing(reader), Journal.open(self.folder.journal) as journal:
+        with closing(reader), Journal(self.folder.journal) as journal:
             journal.begin_run(plan.base, find_files(config.videos, skip=self.folder.path))
             context = BuildContext(
                 stages=plan.stages,

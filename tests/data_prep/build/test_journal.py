@@ -17,7 +17,7 @@ from data_prep.build.writer import Writer
 
 def test_a_record_is_there_once_it_is_added(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         journal.begin_run("base", [])
         asyncio.run(journal.add_record("v", "snap", "hash", '{"a":1}', 0.5, "base", 4))
         with closing(open_database(path, read_only=True)) as other:
@@ -32,7 +32,7 @@ def test_a_record_is_there_once_it_is_added(tmp_path: Path) -> None:
 def test_only_settled_outcomes_of_the_same_digest_are_known(tmp_path: Path) -> None:
     done = Outcome("done", "decide", 4, input_hashes={"look": "1", "decide": "2"})
     failed = Outcome("failed", "tag", 2, "timeout", "detail", {"look": "1"})
-    with Journal.open(tmp_path / "journal.sqlite") as journal:
+    with Journal(tmp_path / "journal.sqlite") as journal:
         journal.begin_run("base", [])
         asyncio.run(journal.set_outcome("v", "base", "digest", done))
         assert journal.outcome_of("v", "digest") == (done, "base")
@@ -51,7 +51,7 @@ def test_calls_are_written_before_what_follows(tmp_path: Path) -> None:
         journal.note_call("v", "tag", call)
         await journal.add_failure("v", "tag", "hash", Failure("timeout", "detail"))
 
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         journal.begin_run("base", [])
         asyncio.run(note(journal))
         with closing(open_database(path, read_only=True)) as other:
@@ -112,9 +112,9 @@ def test_a_damaged_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     path.write_bytes(b"no database at all, but long enough to be taken for the head of one" * 20)
     with pytest.raises(JournalError, match=r"journal\.sqlite: .*the file is no SQLite database"):
-        Journal.open(path)
+        Journal(path)
     path.unlink()
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         journal.begin_run("base", [])
         for number in range(20):
             asyncio.run(journal.set_fact(f"{number:09d}", "x" * 2000))
@@ -123,7 +123,7 @@ def test_a_damaged_file_is_said(tmp_path: Path) -> None:
     path.write_bytes(data)
     with (
         pytest.raises((JournalError, BuildBrokenError), match=r"journal\.sqlite: .*damaged"),
-        Journal.open(path) as journal,
+        Journal(path) as journal,
     ):
         for number in range(20):
             journal.fact(f"{number:09d}")
@@ -131,7 +131,7 @@ def test_a_damaged_file_is_said(tmp_path: Path) -> None:
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
-    Journal.open(path).close()
+    Journal(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
     for read_only in (False, True):
@@ -144,7 +144,7 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE photographs (id)")
     with pytest.raises(JournalError, match="a journal of version 0"):
-        Journal.open(path)
+        Journal(path)
 
 
 def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
 def test_a_lock_that_stays_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("data_prep.build.schema.BUSY_TIMEOUT_SECONDS", 0.0)
     path = tmp_path / "journal.sqlite"
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         journal.begin_run("base", [])
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")

@@ -45,7 +45,7 @@ def test_two_files_with_one_id_are_refused(tmp_path: Path) -> None:
     for form in ("NFC", "NFD"):
         touch(tmp_path / "videos" / unicodedata.normalize(form, "café.mp4"))
     files = find_files(VideosSection(root=tmp_path / "videos"), tmp_path / "out")
-    with Journal.open(tmp_path / "journal.sqlite") as journal:
+    with Journal(tmp_path / "journal.sqlite") as journal:
         with pytest.raises(ValueError, match=r"have one id, 'café.mp4'"):
             journal.begin_run("base", files)
         assert journal.begin_run("base", []) == 1  # nothing of the refused listing is left
@@ -55,7 +55,7 @@ def test_two_files_with_one_id_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_two_patterns_name_is_one(tmp_path: Path) -> None:
     touch(tmp_path / "a.mp4")
     files = find_files(VideosSection(root=tmp_path, include=("*", "a.*")), tmp_path / "out")
-    with Journal.open(tmp_path / "out" / "journal.sqlite") as journal:
+    with Journal(tmp_path / "out" / "journal.sqlite") as journal:
         journal.begin_run("base", files)
         assert [file.id for file in journal.listed_files()] == ["a.mp4"]
 
@@ -93,7 +93,7 @@ def test_a_hash_holds_until_the_file_changes(tmp_path: Path) -> None:
         (file,) = journal.listed_files()
         return file.sha256
 
-    with Journal.open(tmp_path / "out" / "journal.sqlite") as journal:
+    with Journal(tmp_path / "out" / "journal.sqlite") as journal:
         assert hash_after_listing(journal) is None
         (file,) = journal.listed_files()
         asyncio.run(journal.set_sha256(file, "abc"))
@@ -106,7 +106,7 @@ def test_a_hash_holds_until_the_file_changes(tmp_path: Path) -> None:
 
 def test_more_files_than_a_page(tmp_path: Path) -> None:
     files = [FileState(f"{n:05d}", f"{n:05d}", 0, 0) for n in range(1203)]
-    with Journal.open(tmp_path / "journal.sqlite") as journal:
+    with Journal(tmp_path / "journal.sqlite") as journal:
         journal.begin_run("base", reversed(files))
         assert journal.num_listed() == 1203
         assert list(journal.listed_files()) == files

@@ -9,8 +9,9 @@ import pytest
 from affect.config import save_config
 from affect.llm.model_section import ModelSection
 from data_prep.build.config import BuildConfig, RolesSection, VideosSection
+from data_prep.build.finished import decided_records
 from data_prep.build.folder import BuildFolder
-from data_prep.build.print_agreement import decided_records, main
+from data_prep.build.print_agreement import main
 from data_prep.build.schema import open_database
 from data_prep.records import Decided, Round
 from tests.data_prep.stages.scripted_reasoning import make_judgement, make_reasoning

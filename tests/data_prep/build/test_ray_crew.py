@@ -99,7 +99,7 @@ def crew_of(tmp_path: Path, said: list[str] | None = None) -> Any:
 
     @contextlib.asynccontextmanager
     async def crew() -> Any:
-        with Journal.open(tmp_path / "build" / "journal.sqlite") as journal:
+        with Journal(tmp_path / "build" / "journal.sqlite") as journal:
             say = (said if said is not None else []).append
             async with RayCrew(config, journal, "base", say) as crew:
                 yield crew

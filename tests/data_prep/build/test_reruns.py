@@ -145,7 +145,7 @@ def build(given: dict[str, Any]) -> tuple[Summary, Counter[str]]:
 
     async def run() -> Summary:
         decodes = asyncio.Semaphore(1)
-        with Journal.open(folder.journal) as journal, GuardedReader(None) as reader:
+        with Journal(folder.journal) as journal, GuardedReader(None) as reader:
             journal.begin_run(plan.base, find_files(config.videos, skip=folder.path))
             context = BuildContext(
                 stages=STAGES,

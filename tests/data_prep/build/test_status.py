@@ -83,7 +83,7 @@ def call(cost: float | None, from_cache: bool = False, outcome: str = "usable") 
 
 
 def test_requests_tokens_and_cost(build: OwnBuild) -> None:
-    with Journal.open(build.folder.journal) as journal:
+    with Journal(build.folder.journal) as journal:
         journal.begin_run("base", [])
         for one in (call(0.5), call(0.25), call(None, outcome="timeout"), call(0, True)):
             asyncio.run(journal.add_call("v", "tag", one))
@@ -98,7 +98,7 @@ def test_requests_tokens_and_cost(build: OwnBuild) -> None:
 def test_rates_and_time_left(build: OwnBuild) -> None:
     """Four of ten settled in two minutes: three more to go at a minute and a half."""
     files = [FileState(str(n), str(n), 0, 0) for n in range(10)]
-    with Journal.open(build.folder.journal) as journal:
+    with Journal(build.folder.journal) as journal:
         journal.begin_run("base", files)
         for n in range(4):
             asyncio.run(journal.add_record(str(n), "look", "h", "{}", 0.1, "base", 1))
@@ -155,6 +155,6 @@ def test_the_command(build: OwnBuild, capsys: pytest.CaptureFixture[str]) -> Non
 def test_before_the_first_run(build: OwnBuild) -> None:
     with pytest.raises(JournalError, match="there is no journal"):
         read_status(build.folder, STAGES)
-    Journal.open(build.folder.journal).close()
+    Journal(build.folder.journal).close()
     with pytest.raises(JournalError, match="no run has begun"):
         read_status(build.folder, STAGES)

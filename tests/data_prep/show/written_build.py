@@ -141,7 +141,7 @@ def write_build(out: Path, root: Path) -> BuildFolder:
     )
     save_config(folder.config, config)
     write_pack(folder.pack(SHA256, config.picture), plain_frames([(9, 99, 199)] * 32).frames)
-    with Journal.open(folder.journal) as journal:
+    with Journal(folder.journal) as journal:
         asyncio.run(_write(journal))
     return folder
 
