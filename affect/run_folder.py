@@ -13,6 +13,9 @@ runs/demo/grpo/
     final/                    the trained model
     predictions/test.jsonl
     scores/test.json
+    analysis/test.json        per emotion, confusion, boundaries, breakdowns
+    judgements/test/judge_paper.gpt-4o.jsonl
+    replies.sqlite            replies bought from servers, so that none is bought twice
     export/                   the model as others load it, with its card
     pushed.json               where that lies on a hub
     done.json                 written last: the run finished
@@ -105,6 +108,16 @@ class RunFolder:
 
     def scores(self, name: str) -> Path:
         return self.path / "scores" / f"{name}.json"
+
+    def analysis(self, name: str) -> Path:
+        return self.path / "analysis" / f"{name}.json"
+
+    def judgements(self, name: str, label: str) -> Path:
+        return self.path / "judgements" / name / f"{label}.jsonl"
+
+    @property
+    def replies(self) -> Path:
+        return self.path / "replies.sqlite"
 
     @property
     def is_done(self) -> bool:

@@ -9,8 +9,10 @@ Segments that a judge saw again unchanged, because only others were rewritten, c
 
 from collections.abc import Iterable, Iterator
 
-from data_prep.coefficients import Coefficient, pearson, spearman, weighted_kappa
-from data_prep.records import JUDGE_DIMENSIONS, Decided, Frozen, Judgement
+from affect.coefficients import Coefficient, pearson, spearman, weighted_kappa
+from affect.frozen import Frozen
+from affect.judge_dimensions import JUDGE_DIMENSIONS
+from data_prep.records import Decided, Judgement
 from data_prep.stages.decide import JudgementPair, reaches
 from data_prep.stages.judge import judged_view
 

@@ -7,11 +7,12 @@ later stages, `dar build show` and a doubting reader need: what was decided, by 
 Times are seconds after a clip's first frame, exact (rounding to one decimal is the export's).
 """
 
-import hashlib
-import json
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
+
+from affect.frozen import Frozen
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 
 MIN_SEGMENT_SECONDS = 0.4
 """No segment is shorter (the reward's own bound for a fragment)."""
@@ -23,12 +24,6 @@ GENRES = (
 """Appendix C of the paper, in its order."""
 
 SCENES = ("outdoor", "indoor")
-
-JUDGE_DIMENSIONS = (
-    "visual_grounding", "causal_logic", "viewer_centricity", "temporal_consistency",
-    "answer_consistency",
-)  # fmt: skip
-"""Section 3.4 of the paper, in its order."""
 
 
 class StageFailure(ValueError):
@@ -44,32 +39,6 @@ class StageFailure(ValueError):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}"
-
-
-class Frozen(BaseModel):
-    """Unknown keys and non-finite numbers are refused; values never change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    def canonical_json(self) -> str:
-        """The one text of this value: sorted keys, no spaces."""
-        return canonical_json(self.model_dump(mode="json"))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        return cls.model_validate_json(text)
-
-
-def canonical_json(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no spaces. Raises ValueError for NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-
-
-def digest(value: Any) -> str:
-    """SHA-256, in hex, of a value's canonical JSON."""
-    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Record(Frozen):

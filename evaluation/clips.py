@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from affect.records import read_rows
+from affect.records import Row, read_rows
 from affect.timeline import Timeline
 from evaluation.metrics import Clip, make_clip
 from evaluation.predictions import PredictionFile
@@ -15,10 +15,25 @@ from evaluation.predictions import PredictionFile
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The annotated timeline of one row."""
+    """An annotated row: its timeline, and all else that it says of its clip."""
 
     id: str
     timeline: Timeline
+    row: Row
+
+    @property
+    def genre(self) -> str | None:
+        """As the data builder tagged it; None where nobody did."""
+        return _text(self.row.extra.get("genre"))
+
+    @property
+    def scene(self) -> str | None:
+        """As genre."""
+        return _text(self.row.extra.get("scene"))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def read_truths(rows_path: str | Path) -> list[Truth]:
@@ -30,7 +45,7 @@ def read_truths(rows_path: str | Path) -> list[Truth]:
     for row in read_rows(Path(rows_path)):
         if row.timeline is None:
             raise ValueError(f"{rows_path}: row {row.id!r} has no annotated timeline to score with")
-        truths.append(Truth(row.id, row.timeline))
+        truths.append(Truth(row.id, row.timeline, row))
     if not truths:
         raise ValueError(f"{rows_path}: there is no row in it")
     return truths

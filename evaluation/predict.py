@@ -179,7 +179,7 @@ def predict(options: argparse.Namespace) -> int:
             sys.stdout.write(f"{path}: all {len(rows)} rows are answered already\n")
             return 0
         # Only now: torch takes seconds to import, and a mistake above should show at once.
-        from evaluation.local_model import LocalModel, choose_device
+        from evaluation.predictors.local import LocalModel, choose_device
 
         model = LocalModel(
             checkpoint.folder,
@@ -191,9 +191,10 @@ def predict(options: argparse.Namespace) -> int:
             dtype=options.dtype,
             device=choose_device(options.device),
             base=options.base,
+            batch_size=options.batch_size,
         )
         try:
-            outcome = answer_rows(rows, output, model.answer_batch, batch_size=options.batch_size)
+            outcome = answer_rows(rows, output, model.answer)
         except KeyboardInterrupt:
             sys.stderr.write(
                 f"\n{path}: stopped with {len(output.answered)} of {len(rows)} rows answered; "

@@ -1,14 +1,15 @@
 """The loop over rows: ask for the rows that have no answer yet, write each answer at once.
 
-Who answers is a parameter: a function from a batch of rows to one `Answer` each. The loop knows
-nothing of models, so a local checkpoint, a server or a scripted stand-in run through it alike.
+Who answers is a parameter, a `Predictor`. The loop knows nothing of models, so a local checkpoint,
+an engine, a server or a scripted stand-in run through it alike.
 
 Example:
     with PredictionWriter(path, header) as output:
-        outcome = answer_rows(rows, output, local_model.answer_batch, batch_size=4)
+        outcome = answer_rows(rows, output, local_model.answer)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from tqdm import tqdm
@@ -17,7 +18,8 @@ from affect.records import Row
 from evaluation.prediction_writer import PredictionWriter
 from evaluation.predictions import Answer
 
-AnswerBatch = Callable[[Sequence[Row]], Sequence[Answer]]
+AnswerRows = Callable[[Sequence[Row]], Iterator[Mapping[str, Answer]]]
+"""`Predictor.answer`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +34,53 @@ class Outcome:
 def answer_rows(
     rows: Sequence[Row],
     output: PredictionWriter,
-    answer_batch: AnswerBatch,
+    answer: AnswerRows,
     *,
-    batch_size: int,
     show_progress: bool = True,
 ) -> Outcome:
-    """Answer what `output` has no answer for, in the order of the rows.
+    """Answer what `output` has no answer for.
 
-    Each batch is on the disk before the next is asked, so stopping anywhere loses at most the
-    batch in work. Raises ValueError where the file holds answers to rows that are not in `rows`.
+    What comes is on the disk before more is waited for, so stopping anywhere loses at most what is
+    in work. Raises ValueError where the file holds answers to rows that are not in `rows`.
     """
-    if batch_size < 1:
-        raise ValueError(f"the batch size must be 1 or more, not {batch_size}")
     strangers = sorted(output.answered - {row.id for row in rows})
     if strangers:
         raise ValueError(f"{output.path}: answers {strangers[0]!r}, which is not among the rows")
     todo = [row for row in rows if row.id not in output.answered]
     num_kept = len(rows) - len(todo)
     num_answered = num_failed = 0
-    with tqdm(
-        total=len(rows), initial=num_kept, desc="predict", unit="clip", disable=not show_progress
-    ) as progress:
-        for first in range(0, len(todo), batch_size):
-            batch = todo[first : first + batch_size]
-            answers = answer_batch(batch)
-            assert len(answers) == len(batch), (len(answers), len(batch))
-            output.write({row.id: answer for row, answer in zip(batch, answers, strict=True)})
-            failed_now = sum(answer.error is not None for answer in answers)
+    waiting = {row.id for row in todo}
+    with (
+        tqdm(
+            total=len(rows),
+            initial=num_kept,
+            desc="predict",
+            unit="clip",
+            disable=not show_progress,
+        ) as progress,
+        closing(_as_generator(answer(todo))) as pieces,
+    ):
+        for answers in pieces:
+            assert answers.keys() <= waiting, answers.keys() - waiting
+            waiting -= answers.keys()
+            output.write(answers)
+            failed_now = sum(answer.error is not None for answer in answers.values())
             num_failed += failed_now
-            num_answered += len(batch) - failed_now
-            progress.update(len(batch))
+            num_answered += len(answers) - failed_now
+            progress.update(len(answers))
             progress.set_postfix(failed=num_failed, refresh=False)
+    assert not waiting, f"{len(waiting)} rows got no answer"
     return Outcome(num_kept, num_answered, num_failed)
+
+
+def _as_generator(
+    pieces: Iterator[Mapping[str, Answer]],
+) -> Generator[Mapping[str, Answer]]:
+    """Something to close, whatever kind of iterator it is: a predictor's generator then tidies up
+    at once, and not when the garbage collector finds it."""
+    try:
+        yield from pieces
+    finally:
+        close = getattr(pieces, "close", None)
+        if close is not None:
+            close()

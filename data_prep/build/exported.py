@@ -13,10 +13,10 @@ import hashlib
 import json
 
 from affect.atomic import write_text_atomic
+from affect.frozen import canonical_json
 from data_prep.build.config import BuildConfig
 from data_prep.build.finished import finished_hashes
 from data_prep.build.folder import BuildFolder
-from data_prep.records import canonical_json
 
 EXPORT_VERSION = 1
 """Raised whenever equal records would be exported otherwise."""

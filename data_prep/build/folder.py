@@ -18,8 +18,8 @@ folder.pack(video.sha256, config.picture)
 from dataclasses import dataclass
 from pathlib import Path
 
+from affect.frozen import digest
 from data_prep.build.config import BuildConfig, PictureSection
-from data_prep.records import digest
 
 _FRAME_SETTINGS = {"frames_fps", "max_frames", "frame_side", "jpeg_quality"}
 """Of the picture section: what decides which frames are kept and how they look."""

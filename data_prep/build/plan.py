@@ -13,11 +13,12 @@ from typing import Any
 
 from affect.config.section import Section
 from affect.file_hash import sha256_of_file
+from affect.frozen import canonical_json, digest
 from affect.llm.model_section import ModelSection
 from affect.prompts import prompt_hash
 from data_prep.build.config import MODEL_ROLES, BuildConfig
 from data_prep.grounder import Grounder
-from data_prep.records import Candidates, canonical_json, digest
+from data_prep.records import Candidates
 from data_prep.stages.stage import Stage, settings_of
 
 

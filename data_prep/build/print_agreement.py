@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from affect.coefficients import Coefficient
 from data_prep.agreement import JudgeAgreement, judge_agreement, judged_pairs
 from data_prep.build.config import BuildConfig
 from data_prep.build.finished import decided_records
 from data_prep.build.folder import BuildFolder
 from data_prep.build.looked_on import look_on
-from data_prep.coefficients import Coefficient
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from data_prep.coefficients import Coefficient, fleiss_kappa, krippendorff_alpha, weighted_kappa
+from affect.coefficients import Coefficient, fleiss_kappa, krippendorff_alpha, weighted_kappa
+from affect.frozen import Frozen
 from data_prep.dataset.sheet_items import MIN_ACCEPTED, QUESTIONS, RATINGS, SheetItem
-from data_prep.records import Frozen
 
 
 @dataclass(frozen=True)

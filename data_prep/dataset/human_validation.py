@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from affect.atomic import write_text_atomic
+from affect.coefficients import Coefficient
 from affect.records import read_rows
-from data_prep.coefficients import Coefficient
 from data_prep.dataset.expert_agreement import ExpertAgreement, expert_agreement
 from data_prep.dataset.read_ratings import read_ratings
 from data_prep.dataset.write_sheets import NUM_EXPERTS, TRAIN_SHARE, write_sheets

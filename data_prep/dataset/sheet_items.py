@@ -13,8 +13,8 @@ import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from affect.frozen import Frozen
 from affect.records import Row
-from data_prep.records import Frozen
 
 SPLITS = ("test", "train")
 

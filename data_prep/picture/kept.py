@@ -5,15 +5,13 @@ kept.see(stamp, view)                # for every frame that passes
 kept.of                              # {0: b"\\xff\\xd8...", ...}: stamp -> JPEG
 """
 
-import io
 import math
 from collections.abc import Collection
 from fractions import Fraction
 
-from PIL import Image
-
+from affect.video.jpeg import jpeg_bytes
 from affect.video.timing import Timing
-from data_prep.picture.view import Pixels, View
+from data_prep.picture.view import View
 
 
 class KeptFrames:
@@ -38,12 +36,3 @@ def kept_frames(timing: Timing, *, fps: float, max_frames: int) -> list[int]:
     span = (timing.stamps_ticks[-1] - timing.stamps_ticks[0]) * timing.time_base
     num_instants = min(max(math.floor(span * Fraction(fps)) + 1, 2), max_frames)
     return sorted(set(timing.nearest_frames(num_instants)))
-
-
-def jpeg_bytes(rgb: Pixels, quality: int) -> bytes:
-    """A picture (h, w, 3) as baseline JPEG; every setting that matters is fixed here."""
-    buffer = io.BytesIO()
-    Image.fromarray(rgb).save(
-        buffer, "JPEG", quality=quality, subsampling="4:2:0", optimize=False, progressive=False
-    )
-    return buffer.getvalue()

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import cv2
 
+from affect.video.container import container_mime_type
 from affect.video.decode import DecodePass
 from affect.video.open import VideoPath
 from affect.video.probe import describe
 from affect.video.sample import packet_timing
 from data_prep.build.config import PictureSection
 from data_prep.clip import write_pack
-from data_prep.picture.container import container_mime_type
 from data_prep.picture.purposes import Findings, Purposes
 from data_prep.picture.wanted import WantedFrames
 from data_prep.picture.watch import watch

@@ -8,14 +8,8 @@ A video that has been decided is told by its rounds; before that, by what its st
 
 from collections.abc import Sequence
 
-from data_prep.records import (
-    JUDGE_DIMENSIONS,
-    Decided,
-    Judged,
-    Judgement,
-    Reasoned,
-    Reasoning,
-)
+from affect.judge_dimensions import JUDGE_DIMENSIONS
+from data_prep.records import Decided, Judged, Judgement, Reasoned, Reasoning
 from data_prep.show.story import VideoStory
 from data_prep.show.table import Table, span_text
 

@@ -9,6 +9,7 @@ otherwise is judged again. If some segment still does not pass the video is reje
 (`judged_too_low`), since a timeline with a hole is none. All rounds are in the record.
 """
 
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 from affect.llm.chat import Models
 from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
@@ -16,7 +17,6 @@ from affect.timeline import Segment, Timeline
 from data_prep.build.config import DecideSection, JudgeSection, ReasonSection
 from data_prep.clip import Clip
 from data_prep.records import (
-    JUDGE_DIMENSIONS,
     MIN_SEGMENT_SECONDS,
     Candidates,
     Decided,

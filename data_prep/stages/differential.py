@@ -12,13 +12,14 @@ from typing import Annotated
 
 from pydantic import Field
 
+from affect.frozen import Frozen
 from affect.llm.chat import Models, Question, TooLongError
 from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
 from affect.timeline import is_blank
 from data_prep.build.config import DescribeSection
 from data_prep.clip import Clip
-from data_prep.records import Description, Frozen, Span
+from data_prep.records import Description, Span
 from data_prep.stages.parts import seconds, shown
 
 PROMPTS = ("build_describe", "build_describe_again")

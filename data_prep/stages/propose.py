@@ -12,20 +12,14 @@ from typing import Annotated
 
 from pydantic import Field
 
+from affect.frozen import Frozen
 from affect.llm.chat import Models, Question
 from affect.prompts import render_prompt
 from affect.taxonomy import DAR_SPELLINGS
 from affect.timeline import BOUNDARY_TOLERANCE_SECONDS, is_blank
 from data_prep.build.config import ProposeSection
 from data_prep.clip import Clip
-from data_prep.records import (
-    MIN_SEGMENT_SECONDS,
-    Frozen,
-    Looked,
-    Proposed,
-    Span,
-    StageFailure,
-)
+from data_prep.records import MIN_SEGMENT_SECONDS, Looked, Proposed, Span, StageFailure
 from data_prep.stages.lengths import FLOAT_NOISE_SECONDS, is_long_enough
 from data_prep.stages.parts import seconds, shown
 from data_prep.stages.stage import stage

@@ -12,11 +12,12 @@ from typing import Annotated
 
 from pydantic import Field, create_model
 
+from affect.frozen import Frozen
 from affect.llm.chat import TooLongError
 from affect.taxonomy import DAR_EMOTIONS
 from affect.timeline import holds_half_character, is_blank
 from data_prep.build.config import ReasonSection
-from data_prep.records import EmotionReason, Frozen
+from data_prep.records import EmotionReason
 
 _STEPS = ("evidence", "appraisal", "trigger", "reason")
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from affect.config.section import Section
+from affect.frozen import digest
 from affect.llm.chat import Models
 from affect.prompts import prompt_hash
 from affect.video import GuardedReader
 from data_prep.clip import Clip
 from data_prep.grounder import Grounder
-from data_prep.records import Candidates, Record, Video, digest
+from data_prep.records import Candidates, Record, Video
 
 
 @dataclass(frozen=True)

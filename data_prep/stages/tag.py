@@ -10,11 +10,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from affect.frozen import Frozen
 from affect.llm.chat import Models, Question
 from affect.llm.quoted import quoted
 from affect.prompts import render_prompt
 from data_prep.build.config import TagSection
-from data_prep.records import GENRES, SCENES, Frozen, Grounded, Tagged
+from data_prep.records import GENRES, SCENES, Grounded, Tagged
 from data_prep.stages.parts import listed
 from data_prep.stages.stage import stage
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 from data_prep.agreement import judge_agreement, judged_pairs, whole_score
-from data_prep.records import JUDGE_DIMENSIONS, Decided, Round
+from data_prep.records import Decided, Round
 from tests.data_prep.stages.scripted_reasoning import make_judgement, make_reasoning
 
 

@@ -1,7 +1,7 @@
 """The row loop and its file: resumed, interrupted, cut short, retried, refused."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,11 +24,13 @@ class ScriptedAnswers:
         self.interrupt_at = interrupt_at
         self.asked: list[list[str]] = []
 
-    def answer_batch(self, rows: Sequence[Row]) -> list[Answer]:
-        if self.interrupt_at in [row.id for row in rows]:
-            raise KeyboardInterrupt
-        self.asked.append([row.id for row in rows])
-        return [self.answers[row.id] for row in rows]
+    def answer(self, rows: Sequence[Row]) -> Iterator[Mapping[str, Answer]]:
+        for first in range(0, len(rows), 3):
+            batch = [row.id for row in rows[first : first + 3]]
+            if self.interrupt_at in batch:
+                raise KeyboardInterrupt
+            self.asked.append(batch)
+            yield {row_id: self.answers[row_id] for row_id in batch}
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def run(
     path: Path, rows: list[Row], script: ScriptedAnswers, header: PredictionHeader = HEADER
 ) -> Outcome:
     with PredictionWriter(path, header) as output:
-        return answer_rows(rows, output, script.answer_batch, batch_size=3, show_progress=False)
+        return answer_rows(rows, output, script.answer, show_progress=False)
 
 
 def test_batches_in_order_and_a_file_that_reads_back(tmp_path: Path, rows: list[Row]) -> None:
@@ -137,11 +139,3 @@ def test_answers_to_other_rows_are_refused(tmp_path: Path, rows: list[Row]) -> N
     run(tmp_path / "p.jsonl", rows, script)
     with pytest.raises(ValueError, match="answers 'a', which is not among the rows"):
         run(tmp_path / "p.jsonl", rows[1:], script)
-
-
-def test_batch_size_is_checked(tmp_path: Path, rows: list[Row]) -> None:
-    with (
-        PredictionWriter(tmp_path / "p.jsonl", HEADER) as output,
-        pytest.raises(ValueError, match="1 or more, not 0"),
-    ):
-        answer_rows(rows, output, ScriptedAnswers({}).answer_batch, batch_size=0)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import affect.prompts
+from affect.frozen import canonical_json
 from affect.llm.chat import Answer, Models, Question, ReplyT
 from affect.llm.read_reply import read_reply
 from affect.llm.reply import Reply
@@ -32,7 +33,7 @@ from data_prep.build.plan import make_plan
 from data_prep.build.run_video import BuildContext, run_video
 from data_prep.build.stop import Stop
 from data_prep.grounder import NO_GROUNDER
-from data_prep.records import Candidates, canonical_json
+from data_prep.records import Candidates
 from data_prep.stages import STAGES
 from data_prep.stages.stage import Stage
 from tests.data_prep.picture.drawn import pan, write_frames

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from affect.video.jpeg import jpeg_bytes
 from affect.video.timing import Timing
-from data_prep.picture.kept import KeptFrames, jpeg_bytes, kept_frames
+from data_prep.picture.kept import KeptFrames, kept_frames
 from tests.data_prep.picture.drawn import scene, seen_by, timing_of
 
 

@@ -8,6 +8,7 @@ import asyncio
 from pathlib import Path
 
 from affect.config import save_config
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 from affect.llm.call import Call
 from data_prep.build.config import BuildConfig
 from data_prep.build.folder import BuildFolder
@@ -15,7 +16,6 @@ from data_prep.build.journal import FileState, Journal
 from data_prep.build.outcome import Failure, Outcome
 from data_prep.clip import write_pack
 from data_prep.records import (
-    JUDGE_DIMENSIONS,
     Cut,
     Decided,
     Described,

@@ -9,18 +9,11 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 from affect.llm.chat import Frame, Frames, Question
 from data_prep.build.config import ReasonSection
 from data_prep.clip import Clip, write_pack
-from data_prep.records import (
-    JUDGE_DIMENSIONS,
-    Description,
-    EmotionReason,
-    Grounded,
-    Judgement,
-    Reasoning,
-    Span,
-)
+from data_prep.records import Description, EmotionReason, Grounded, Judgement, Reasoning, Span
 
 SETTINGS = ReasonSection(num_pairs=2, min_words=3, max_words=12)
 SPAN_SECONDS = 1.0

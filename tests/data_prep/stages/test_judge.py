@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 from affect.llm.chat import ModelFailure, Question, TooLongError
 from affect.llm.scripted_models import ScriptedModels
 from data_prep.build.config import JudgeSection
-from data_prep.records import JUDGE_DIMENSIONS, Judged, Reasoned, Reasoning
+from data_prep.records import Judged, Reasoned, Reasoning
 from data_prep.stages.judge import (
     JudgeReply,
     check_feedback,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_prep.coefficients import (
+from affect.coefficients import (
     Coefficient,
     Metric,
     fleiss_kappa,

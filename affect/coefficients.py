@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from data_prep.records import Frozen
+from affect.frozen import Frozen
 
 Metric = Literal["nominal", "ordinal", "interval"]
 Floats = NDArray[np.float64]

@@ -2,11 +2,11 @@
 
 Example:
     model = LocalModel(folder, budget, "segment", Sampling(400), video_root, GuardedReader(120.0))
-    answers = model.answer_batch(rows[:4])
+    for answers in model.answer(rows): ...
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class _Refused:
 
 
 class LocalModel:
-    """A loaded checkpoint that answers batches of rows."""
+    """A loaded checkpoint that answers rows, `batch_size` clips at once."""
 
     def __init__(
         self,
@@ -44,13 +44,24 @@ class LocalModel:
         dtype: str = "float32",
         device: str | None = None,
         base: Path | None = None,
+        batch_size: int = 4,
     ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"--batch-size must be 1 or more, not {batch_size}")
         self.model, self.processor = load_policy(folder, dtype=dtype, device=device, base=base)
         self.budget = budget
         self.prompt = prompt
         self.sampling = sampling
         self.video_root = video_root
         self.reader = reader
+        self.batch_size = batch_size
+
+    def answer(self, rows: Sequence[Row]) -> Iterator[Mapping[str, Answer]]:
+        """A batch at a time, in the order of the rows."""
+        for first in range(0, len(rows), self.batch_size):
+            batch = rows[first : first + self.batch_size]
+            answers = self.answer_batch(batch)
+            yield {row.id: answer for row, answer in zip(batch, answers, strict=True)}
 
     def answer_batch(self, rows: Sequence[Row]) -> list[Answer]:
         """One answer per row, in order; a row whose video can't be used gets an error.

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from affect.video import VideoError
-from data_prep.picture.container import _doc_type, container_mime_type
+from affect.video.container import _doc_type, container_mime_type
 from tests.affect.video.clips import write_clip
 from tests.paths import SHARED, needs_shared
 
