@@ -113,6 +113,11 @@ class JsonlWriter:
             os.ftruncate(self._file, size)
             raise
 
+    def clear(self) -> None:
+        """Forget all rows: the file is begun anew."""
+        os.ftruncate(self._file, 0)
+        self.rows = ()
+
     def close(self) -> None:
         """Close the file and let other writers in. May be called again."""
         if self._file >= 0:

@@ -15,6 +15,7 @@ runs/demo/grpo/
     scores/test.json
     analysis/test.json        per emotion, confusion, boundaries, breakdowns
     judgements/test/judge_paper.gpt-4o.jsonl
+    tsl300/tsl.json           scores on TSL-300
     replies.sqlite            replies bought from servers, so that none is bought twice
     export/                   the model as others load it, with its card
     pushed.json               where that lies on a hub
@@ -114,6 +115,9 @@ class RunFolder:
 
     def judgements(self, name: str, label: str) -> Path:
         return self.path / "judgements" / name / f"{label}.jsonl"
+
+    def tsl300(self, name: str) -> Path:
+        return self.path / "tsl300" / f"{name}.json"
 
     @property
     def replies(self) -> Path:

@@ -29,6 +29,18 @@ VERBS = {
     "grpo": Verb("train.grpo", "train on the weighted reward of sampled answers"),
     "predict": Verb("evaluation.predict", "answer the rows of a file with a model"),
     "score": Verb("evaluation.score", "score predictions under the named protocols"),
+    "evaluate": Verb("evaluation.evaluate", "from a model and annotations to scores and a page"),
+    "import": Verb("evaluation.import_predictions", "take in another system's replies as a run"),
+    "analyse": Verb("evaluation.analyse", "per emotion, confusion, boundaries, breakdowns"),
+    "judge": Verb("evaluation.judge.__main__", "let a model rate the reasons of predictions"),
+    "human": Verb("evaluation.human.__main__", "sheets for experts, and what their ratings say"),
+    "tsl300": Verb("evaluation.suites.tsl300.__main__", "temporal localization out of domain"),
+    "tables": Verb(
+        "evaluation.paper_tables.__main__", "several runs laid out as the paper's tables"
+    ),
+    "report": Verb(
+        "evaluation.report.__main__", "one page: scores, plots, and every clip to watch"
+    ),
     "compare": Verb("evaluation.compare", "set the scores of several runs side by side"),
     "publish": Verb("publish.__main__", "export a run's model with its card, and push it to a hub"),
 }

@@ -13,15 +13,10 @@ Example:
 from collections.abc import Sequence
 from pathlib import Path
 
-from affect.prompts import render_segment_prompt
+from affect.prompts import segment_prompt_text
 from affect.records import Row, prompt_from_text, resolve_video, write_grpo_rows, write_sft_rows
 
 SPLIT_FILES = ("{split}.sft.jsonl", "{split}.grpo.jsonl")
-
-
-def segment_prompt_text(duration_seconds: float) -> str:
-    """The human turn of every row: the video's mark, then the project's prompt."""
-    return f"<video>\n{render_segment_prompt(duration_seconds)}"
 
 
 def export_split(root: Path, split: str, rows: Sequence[Row]) -> None:

@@ -68,12 +68,26 @@ def choose_budget(
     Raises ValueError where `given` is not what the checkpoint was trained with, or the prompt's
     text has changed since, unless `allow_other`; and where nothing says which budget to use.
     """
-    trained = checkpoint.budget
+    return _choose(str(checkpoint.folder), checkpoint.budget, given, allow_other)
+
+
+def given_budget(model: str, given: TrainedBudget | None, *, allow_other: bool) -> TrainedBudget:
+    """The budget and prompt for a model on a server, of which nothing is known but its name.
+
+    Raises ValueError where none is given, or the prompt reads differently from the given one's,
+    unless `allow_other`.
+    """
+    return _choose(model, None, given, allow_other)
+
+
+def _choose(
+    name: str, trained: TrainedBudget | None, given: TrainedBudget | None, allow_other: bool
+) -> TrainedBudget:
     chosen = given or trained
     if chosen is None:
         raise ValueError(
-            f"{checkpoint.folder}: has no {BUDGET_FILE}; name one with --budget FILE (such as a "
-            "run's), or --budget default for 2 fps and 4 to 30 frames"
+            f"{name}: has no {BUDGET_FILE}; name one with --budget FILE (such as a run's), or "
+            "--budget default for 2 fps and 4 to 30 frames"
         )
     if chosen.prompt not in PROMPTS:
         raise ValueError(f"no prompt called {chosen.prompt!r}; there are {', '.join(PROMPTS)}")
@@ -88,14 +102,14 @@ def choose_budget(
         ]
         if differing:
             raise ValueError(
-                f"{checkpoint.folder} was trained with another budget ({'; '.join(differing)}); "
+                f"{name} was trained with another budget ({'; '.join(differing)}); "
                 "leave --budget away to use its own, or say --allow-other-budget"
             )
     reference = trained or chosen
     if reference.prompt_hash not in (None, current):
         raise ValueError(
             f"the prompt {chosen.prompt!r} reads differently from the one that "
-            f"{checkpoint.folder} was trained with; say --allow-other-budget to go on all the same"
+            f"{name} was trained with; say --allow-other-budget to go on all the same"
         )
     return used
 

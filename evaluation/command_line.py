@@ -75,6 +75,21 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_metric_options(parser: argparse.ArgumentParser) -> None:
+    """--metric and --all-metrics: which metrics the table shows; `choose_metrics` reads them."""
+    parser.add_argument(
+        "--metric",
+        action="append",
+        metavar="NAME",
+        help="a metric the table shows; may be given again (default: the headline ones)",
+    )
+    parser.add_argument(
+        "--all-metrics",
+        action="store_true",
+        help="show every metric; JSON and files always hold them all",
+    )
+
+
 def write_json(value: Any) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -6,13 +6,14 @@
         --also base=runs/demo/base_model/predictions/test.jsonl
 
 Columns are the files named by --also, --base and --other; then, for each --other, its difference
-to --base with a 95 % interval from a paired bootstrap over clips. NAME= may be left away.
+to --base with a 95 % interval from a paired bootstrap over clips, and in how many of the draws that
+difference is above 0. NAME= may be left away.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rich.console import Console
 from affect.atomic import write_text_atomic
 from evaluation.clips import load_clips, read_truths
 from evaluation.command_line import (
+    add_metric_options,
     add_scoring_options,
     make_console,
     make_parser,
@@ -30,7 +32,7 @@ from evaluation.command_line import (
 )
 from evaluation.metrics import Bootstrap, DifferenceRow, ScoreRow, compare_clips, score_clips
 from evaluation.predictions import read_predictions
-from evaluation.tables import score_table
+from evaluation.tables import HEADLINE_METRICS, choose_metrics, score_table
 
 PROG = "compare"
 
@@ -77,9 +79,15 @@ def compare_files(
     return Comparison(scores, differences)
 
 
-def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
+def print_comparison(
+    comparison: Comparison,
+    console: Console | None = None,
+    *,
+    metrics: Collection[str] = HEADLINE_METRICS,
+) -> None:
     """Print the table of a comparison, on stdout where no console is given."""
-    (console or make_console()).print(score_table(comparison.scores, comparison.differences))
+    table = score_table(comparison.scores, comparison.differences, metrics=metrics)
+    (console or make_console()).print(table)
 
 
 def named_file(text: str) -> tuple[str, Path]:
@@ -111,6 +119,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--out", type=Path, help="file to write the comparison to, as JSON")
     add_scoring_options(parser)
+    add_metric_options(parser)
     options = parser.parse_args(argv)
     names = [name for name, _ in (*options.also, options.base, *options.other)]
     twice = [name for name in names if names.count(name) > 1]
@@ -122,6 +131,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 def compare(options: argparse.Namespace) -> int:
     """Run the command; ValueError for whatever its user can put right."""
     base_name, _ = options.base
+    metrics = choose_metrics(options.metric, all_metrics=options.all_metrics)
     comparison = compare_files(
         options.rows,
         dict([*options.also, options.base, *options.other]),
@@ -132,7 +142,7 @@ def compare(options: argparse.Namespace) -> int:
     if options.json:
         write_json(comparison.to_dict())
     else:
-        print_comparison(comparison)
+        print_comparison(comparison, metrics=metrics)
     if options.out:
         write_text_atomic(options.out, json.dumps(comparison.to_dict(), indent=2) + "\n")
         sys.stderr.write(f"wrote {options.out}\n")

@@ -37,8 +37,9 @@ def answer_rows(
     answer: AnswerRows,
     *,
     show_progress: bool = True,
+    notes: Callable[[], Mapping[str, str]] = dict,
 ) -> Outcome:
-    """Answer what `output` has no answer for.
+    """Answer what `output` has no answer for. notes: more to show beside the progress, by name.
 
     What comes is on the disk before more is waited for, so stopping anywhere loses at most what is
     in work. Raises ValueError where the file holds answers to rows that are not in `rows`.
@@ -68,7 +69,7 @@ def answer_rows(
             num_failed += failed_now
             num_answered += len(answers) - failed_now
             progress.update(len(answers))
-            progress.set_postfix(failed=num_failed, refresh=False)
+            progress.set_postfix({"failed": num_failed, **notes()}, refresh=False)
     assert not waiting, f"{len(waiting)} rows got no answer"
     return Outcome(num_kept, num_answered, num_failed)
 

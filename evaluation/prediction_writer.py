@@ -2,7 +2,8 @@
 
 Lines are only ever appended, each batch on the disk before the next is asked. A last line that a
 kill cut short is dropped when the file is opened again; everything before it stays. A file that
-was begun with another model, budget, prompt, sampling or rows is refused, naming what differs.
+was begun with another model, budget, prompt, sampling or rows is refused, naming what differs,
+unless it holds nothing but its header.
 
 Example:
     with PredictionWriter(path, header) as output:
@@ -31,11 +32,13 @@ class PredictionWriter:
         self.answered: set[str] = set()
         self._lines = JsonlWriter(self.path)
         try:
-            if not self._lines.rows:
+            begun = read_predictions(self.path) if self._lines.rows else None
+            differing = begun.header.differences(header) if begun else []
+            if begun is None or (differing and not begun.replies):
+                # A command that ended before its first answer, for a mistake in it, binds nobody.
+                self._lines.clear()
                 self._lines.write({"header": header.model_dump(mode="json")})
                 return
-            begun = read_predictions(self.path)
-            differing = begun.header.differences(header)
             if differing:
                 raise ValueError(
                     f"{self.path}: was begun in another way ({'; '.join(differing)}); choose "

@@ -21,6 +21,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affect.jsonl import numbered_jsonl
 
+LOCAL_ENGINE = "transformers"
+"""What answered where a file of ours does not say: the field came later than the first files."""
+
 # Where things lie may differ between two runs of one and the same thing; what they hold may not.
 NOT_COMPARED = frozenset({"model", "rows", "video_root"})
 
@@ -28,6 +31,8 @@ NOT_COMPARED = frozenset({"model", "rows", "video_root"})
 class PredictionHeader(BaseModel):
     """How the replies came about; fields that are unknown (another system's) are None.
 
+    engine: `transformers`, `vllm`, or `endpoint` for a model on a server. endpoint: what decides
+    that model's replies (`ModelSection.identity`), without its address.
     budget: the frame budget the videos were sampled under. max_new_tokens: in tokens.
     model_sha256, rows_sha256: of the weights' and rows file's content.
     """
@@ -36,6 +41,8 @@ class PredictionHeader(BaseModel):
 
     model: str
     model_sha256: str | None = None
+    engine: str | None = None
+    endpoint: dict[str, Any] | None = None
     budget: dict[str, Any] | None = None
     prompt: str | None = None
     prompt_hash: str | None = None
@@ -52,6 +59,8 @@ class PredictionHeader(BaseModel):
     def differences(self, other: "PredictionHeader") -> list[str]:
         """`field: a in the file, b now` for each compared field; self is the file's."""
         here, there = self.model_dump(mode="json"), other.model_dump(mode="json")
+        for header in (here, there):
+            header["engine"] = header["engine"] or LOCAL_ENGINE
         return [
             f"{name}: {here.get(name)!r} in the file, {there.get(name)!r} now"
             for name in dict.fromkeys([*here, *there])

@@ -89,9 +89,32 @@ def load_run(
     Raises ValueError naming the file for what is not there or not of these replies.
     """
     folder = RunFolder(path)
+    predictions, rows_path, video_root = find_answered(folder, name, rows, video_root)
+    truths = read_truths(rows_path)
+    return RunResults(
+        label=label or default_label(path),
+        folder=folder,
+        name=name,
+        rows_path=rows_path,
+        video_root=video_root,
+        predictions=predictions,
+        truths=truths,
+        clips=load_clips(truths, predictions),
+        judges=_judges(folder, name, predictions.path),
+        bootstrap=bootstrap or Bootstrap(),
+    )
+
+
+def find_answered(
+    folder: RunFolder, name: str, rows: Path | None = None, video_root: Path | None = None
+) -> tuple[PredictionFile, Path, Path]:
+    """A run's predictions, the file of the rows that they answer, and the root of its videos.
+
+    rows, video_root: as in `load_run`. Raises ValueError naming the file for what is not there.
+    """
     predictions_path = folder.predictions(name)
-    if not path.is_dir():
-        raise ValueError(f"{path}: there is no such run folder")
+    if not folder.path.is_dir():
+        raise ValueError(f"{folder.path}: there is no such run folder")
     if not predictions_path.is_file():
         there = sorted(one.stem for one in predictions_path.parent.glob("*.jsonl"))
         known = (
@@ -109,19 +132,7 @@ def load_run(
         raise ValueError(f"{rows_path}: the rows are not there; name their file with --rows FILE")
     if video_root is None:
         video_root = Path(header.video_root) if header.video_root else rows_path.parent
-    truths = read_truths(rows_path)
-    return RunResults(
-        label=label or default_label(path),
-        folder=folder,
-        name=name,
-        rows_path=rows_path,
-        video_root=video_root,
-        predictions=predictions,
-        truths=truths,
-        clips=load_clips(truths, predictions),
-        judges=_judges(folder, name, predictions_path),
-        bootstrap=bootstrap or Bootstrap(),
-    )
+    return predictions, rows_path, video_root
 
 
 def default_label(path: Path) -> str:

@@ -3,8 +3,9 @@
     python -m evaluation.score --predictions runs/demo/grpo/predictions/test.jsonl \\
         --rows data/rendered/test.sft.jsonl
 
-Prints a table in percent with 95 % intervals and counts, and writes the same as fractions to
-scores/NAME.json beside the folder predictions/: a list of rows (`evaluation.metrics.summary`).
+Prints a table in percent with 95 % intervals and counts (--all-metrics: every metric), and writes
+all as fractions to scores/NAME.json beside the folder predictions/: a list of rows
+(`evaluation.metrics.summary`).
 """
 
 import argparse
@@ -17,6 +18,7 @@ from affect.atomic import write_text_atomic
 from affect.run_folder import RunFolder
 from evaluation.clips import load_clips, read_truths
 from evaluation.command_line import (
+    add_metric_options,
     add_scoring_options,
     make_console,
     make_parser,
@@ -25,7 +27,7 @@ from evaluation.command_line import (
 )
 from evaluation.metrics import Bootstrap, ScoreRow, score_clips
 from evaluation.predictions import read_predictions
-from evaluation.tables import score_table
+from evaluation.tables import choose_metrics, score_table
 
 PROG = "score"
 
@@ -38,6 +40,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         "--out", type=Path, help="file to write (default: scores/NAME.json beside predictions/)"
     )
     add_scoring_options(parser)
+    add_metric_options(parser)
     return parser.parse_args(argv)
 
 
@@ -57,6 +60,7 @@ def write_scores(path: Path, rows: Sequence[ScoreRow]) -> None:
 def score(options: argparse.Namespace) -> int:
     """Run the command; ValueError for whatever its user can put right."""
     bootstrap = Bootstrap(options.replicates, options.seed)
+    metrics = choose_metrics(options.metric, all_metrics=options.all_metrics)
     predictions = read_predictions(options.predictions)
     clips = load_clips(read_truths(options.rows), predictions)
     rows = score_clips(clips, options.protocol, bootstrap)
@@ -65,7 +69,7 @@ def score(options: argparse.Namespace) -> int:
     if options.json:
         write_json([row.to_dict() for row in rows])
     else:
-        make_console().print(score_table({options.predictions.stem: rows}))
+        make_console().print(score_table({options.predictions.stem: rows}, metrics=metrics))
     sys.stderr.write(f"wrote {out}\n")
     return 0
 

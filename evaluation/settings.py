@@ -3,6 +3,7 @@
 Example: `Sampling(max_new_tokens=400)` is greedy; `Sampling(400, temperature=0.8, top_k=50)` not.
 """
 
+import hashlib
 from dataclasses import dataclass
 
 
@@ -29,3 +30,9 @@ class Sampling:
             raise ValueError(f"--top-k must be 0 (all tokens) or more, not {self.top_k}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"--top-p must lie in (0, 1], not {self.top_p}")
+
+
+def row_seed(seed: int, row_id: str) -> int:
+    """The seed of a row's reply: the same whatever the batch, the order or an interruption."""
+    digest = hashlib.sha256(f"{seed}\n{row_id}\n0".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

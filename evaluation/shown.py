@@ -21,6 +21,14 @@ from affect.video.content_hash import ContentHashes
 from affect.video.jpeg import JPEG_QUALITY, jpeg_bytes
 
 
+@dataclass(frozen=True, slots=True)
+class ShownClip:
+    """duration_seconds: of the pictures, as decoded."""
+
+    video: VideoFile
+    duration_seconds: float
+
+
 @dataclass(frozen=True)
 class ShownClips:
     """Safe to share between threads; nothing is kept of a clip but its content's hash."""
@@ -31,6 +39,10 @@ class ShownClips:
     _hashes: ContentHashes = field(default_factory=ContentHashes, init=False)
 
     def video(self, row: Row) -> VideoFile:
+        """`clip`'s file and frames."""
+        return self.clip(row).video
+
+    def clip(self, row: Row) -> ShownClip:
         """Decode the whole clip and take its frames.
 
         Raises ValueError (VideoError among them) for a path out of the root, a file that can't be
@@ -45,7 +57,7 @@ class ShownClips:
                 f"{row.duration_seconds:.2f} s",
             )
         sha256 = self._hashes.get(path)
-        return VideoFile(
+        video = VideoFile(
             sha256,
             path,
             container_mime_type(path),
@@ -61,6 +73,7 @@ class ShownClips:
                 ),
             ),
         )
+        return ShownClip(video, sampled.duration_seconds)
 
     def _frames_sha256(self, sha256: str) -> str:
         """Names the frames by file, budget and quality, so that a cached reply is theirs."""

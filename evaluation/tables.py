@@ -4,11 +4,12 @@ Example:
     table = score_table({"SFT": sft_rows, "GRPO": grpo_rows}, differences)
     Console().print(table)
 gives a line per protocol and metric such as
-    strict   mIoU per segment   57.0 [52.1, 61.8]   61.3 [56.9, 65.7]   +4.3 [+0.9, +7.8]
-and, under each protocol, how many clips were scored, unparsed and missing.
+    strict   mIoU per segment   57.0 [52.1, 61.8]   61.3 [56.9, 65.7]   +4.3 [+0.9, +7.8]   98.9
+and, under each protocol, how many clips were scored, unparsed and missing. Shown are the headline
+metrics unless others are named.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -26,6 +27,16 @@ METRIC_TITLES = {
 RELEASED_EMO_ACC = "Emo-Acc at any IoU"
 UNDEFINED = "-"
 
+ALL_METRICS = tuple(dict.fromkeys(name for one in PROTOCOLS.values() for name in one.metrics))
+HEADLINE_METRICS = tuple(METRIC_TITLES)
+"""Shown by default: of each protocol its counts, overlaps and one accuracy. `ALL_METRICS` add the
+accuracies at four thresholds with two denominators each."""
+
+_THRESHOLDS = {
+    "emo_acc_at_": "Emo-Acc at tIoU {}, of all places",
+    "emo_acc_given_iou_": "Emo-Acc of places with tIoU {}",
+}
+
 
 def metric_title(protocol: str, metric: str) -> str:
     """How a metric is called in tables; what `released` calls emotion accuracy asks no overlap."""
@@ -33,9 +44,9 @@ def metric_title(protocol: str, metric: str) -> str:
         return RELEASED_EMO_ACC
     if metric in METRIC_TITLES:
         return METRIC_TITLES[metric]
-    for prefix, words in (("emo_acc_at_", "at tIoU"), ("emo_acc_given_iou_", "given IoU")):
+    for prefix, title in _THRESHOLDS.items():
         if metric.startswith(prefix):
-            return f"Emo-Acc {words} {metric.removeprefix(prefix).removeprefix('0')}"
+            return title.format(metric.removeprefix(prefix).removeprefix("0"))
     return metric
 
 
@@ -59,24 +70,48 @@ def _caption(protocols: Sequence[str], compared: bool) -> str:
         failures.setdefault(PROTOCOLS[protocol].failures, []).append(protocol)
     entering = "; ".join(f"{how} in {', '.join(names)}" for how, names in failures.items())
     lines = [
-        f"Percent, 95 % intervals from a bootstrap over clips. Unparsed and missing: {entering}."
+        f"Percent, 95 % intervals from a bootstrap over clips. Unparsed and missing: {entering}.",
+        "A mean of exactly 0 or 100 has an interval without width, which is no certainty.",
     ]
     if compared:
-        lines.append("Differences in points, over the same clips in the same draws.")
+        lines.append(
+            "Differences in points, over the same clips in the same draws; > 0: percent of the "
+            "draws in which the difference is above 0."
+        )
     return " ".join(lines)
 
 
+def choose_metrics(names: Collection[str] | None, *, all_metrics: bool = False) -> tuple[str, ...]:
+    """The metrics to show: those named, else all or the headline ones.
+
+    Raises ValueError for a name that no protocol has.
+    """
+    unknown = [name for name in names or () if name not in ALL_METRICS]
+    if unknown:
+        raise ValueError(f"no metric called {unknown[0]!r}; there are {', '.join(ALL_METRICS)}")
+    if names:
+        return tuple(name for name in ALL_METRICS if name in names)
+    return ALL_METRICS if all_metrics else HEADLINE_METRICS
+
+
 def score_table(
-    scores: Mapping[str, Sequence[ScoreRow]], differences: Sequence[DifferenceRow] = ()
+    scores: Mapping[str, Sequence[ScoreRow]],
+    differences: Sequence[DifferenceRow] = (),
+    *,
+    metrics: Collection[str] = HEADLINE_METRICS,
 ) -> Table:
     """Lines are protocols x metrics, columns the systems and then the differences.
 
-    Raises ValueError when the systems were not scored under the same protocols and metrics.
+    Raises ValueError when the systems were not scored under the same protocols and metrics, or
+    not with any of `metrics`.
     """
     lines: dict[tuple[str, str], dict[str, ScoreRow]] = {}
     for name, rows in scores.items():
         for row in rows:
-            lines.setdefault((row.protocol, row.metric), {})[name] = row
+            if row.metric in metrics:
+                lines.setdefault((row.protocol, row.metric), {})[name] = row
+    if not lines:
+        raise ValueError(f"there are no scores of {', '.join(metrics)}")
     for (protocol, metric), by_name in lines.items():
         absent = [name for name in scores if name not in by_name]
         if absent:
@@ -94,27 +129,32 @@ def score_table(
         table.add_column(Text(name), justify="right")
     for other, base in by_pair:
         table.add_column(Text(f"{other} minus {base}"), justify="right")
+        table.add_column("> 0", justify="right")
     for protocol in protocols:
-        metrics = [metric for named, metric in lines if named == protocol]
-        for position, metric in enumerate(metrics):
+        shown = [metric for named, metric in lines if named == protocol]
+        for position, metric in enumerate(shown):
             cells = [
                 percent(row.mean, row.low, row.high)
                 for row in (lines[protocol, metric][name] for name in scores)
             ]
             for by_metric in by_pair.values():
-                change = by_metric.get((protocol, metric))
-                cells.append(
-                    UNDEFINED
-                    if change is None
-                    else percent(change.difference, change.low, change.high, "+")
-                )
+                cells += _change_cells(by_metric.get((protocol, metric)))
             table.add_row("" if position else protocol, metric_title(protocol, metric), *cells)
-        first = lines[protocol, metrics[0]]
+        first = lines[protocol, shown[0]]
         table.add_row(
             "",
             "clips scored / unparsed / missing",
             *(_counts(first[name]) for name in scores),
-            *("" for _ in by_pair),
+            *("" for _ in by_pair for _ in range(2)),
             end_section=True,
         )
     return table
+
+
+def _change_cells(change: DifferenceRow | None) -> tuple[str, str]:
+    if change is None:
+        return UNDEFINED, UNDEFINED
+    return (
+        percent(change.difference, change.low, change.high, "+"),
+        percent(change.share_above_zero, None, None),
+    )

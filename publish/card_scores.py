@@ -19,8 +19,9 @@ _HEADER = ("protocol", "metric", "mean [95 % interval]", "clips scored / unparse
 _READ_AS = """\
 Percent; intervals from a bootstrap over clips. `strict` is the headline: pairs one to one, nothing
 repaired, a reply that does not parse counts as 0. `paper` takes the best overlap per true segment.
-`released` is the published script: pairs by index, repairs, failures left out. What each metric
-divides by what stands in docs/evaluation.md of the code."""
+`released` is the published script: pairs by index, repairs, failures left out. `emo_acc_at_T` is
+over all places, `emo_acc_given_iou_T` only over those with tIoU >= T; more in docs/protocols.md of
+the code."""
 _ASKED = ("rows", "rows_sha256", "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype")
 
 

@@ -42,6 +42,11 @@ MEANING = {
     "affect/prompts/build_reason_unrated.txt": "All 27, without ratings",
     "affect/prompts/build_tag.txt": "Genre and scene",
     "affect/prompts/build_verify.txt": "Complete, split or merge",
+    "affect/prompts/frame_times.txt": "When the frames of a clip are shown",
+    "affect/prompts/judge_hardened.txt": "The hardened judge's: reasons as quoted data",
+    "affect/prompts/judge_hardened_before.txt": "Its history: emotion and reason before",
+    "affect/prompts/judge_hardened_first.txt": "Its history: the first segment has none",
+    "affect/prompts/judge_paper.txt": "The paper's judge: appendix I, verbatim",
     "affect/prompts/reply_schema.txt": "The schema, for servers that take none",
     "affect/prompts/segment.txt": "The project's prompt: the 27 labels and the schema",
     "cli": "The `dar` command",
@@ -49,13 +54,20 @@ MEANING = {
     "configs": "YAML only; `docs/` and `--help` explain the keys",
     "configs/build": "Builds of the data builder",
     "configs/accelerate": "How many processes, on what",
+    "configs/endpoints": "Models on servers, for `dar predict`",
+    "configs/judge": "Judges of reasons",
+    "configs/tables": "Lists of runs, for `dar tables`",
     "configs/grpo": "Runs of train/grpo.py",
     "configs/sft": "Runs of train/sft.py",
     "data_prep": "From videos to rows",
     "data_prep/build": "`dar build`: journal, engines, status",
     "docs": "Formulas, decisions, results",
+    "docs/pictures": "Pictures of a report: python -m tests.evaluation.report.picture",
+    "docs/pictures/report_example.png": "A clip that plays beside its timelines",
+    "docs/pictures/report_example_dark.png": "The same in a dark page",
+    "docs/pictures/report_summary.png": "The head of the page",
     "docs/results.json": "The figures of results.md as fractions",
-    "evaluation": "predict -> score -> compare",
+    "evaluation": "predict -> score -> judge -> report",
     "evaluation/suites": "Other benchmarks",
     "launch": "Shell only: whole pipelines, each line a command",
     "publish": "A run's model as a checked folder with its card, and its push to the hub",
@@ -85,7 +97,10 @@ def describe(path: Path) -> str:
         return own or f"Tests of {'/'.join(path.parts[1:])}/" * (path.parts[0] == "tests")
     if path.suffix == ".py":
         return _docstring_line(file)
-    for line in file.read_text(encoding="utf-8").splitlines():
+    text = file.read_text(encoding="utf-8")
+    if path.suffix in (".js", ".css"):
+        return _first_sentence(text)
+    for line in text.splitlines():
         if re.match(r"#+ ", line):
             return line.lstrip("# ").rstrip(".")
     return ""
@@ -134,6 +149,15 @@ def main(argv: list[str] | None = None) -> int:
 def _docstring_line(file: Path) -> str:
     docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return docstring.partition("\n")[0].rstrip(".")
+
+
+def _first_sentence(text: str) -> str:
+    """Of the comment that a script or style sheet opens with, which may go over lines."""
+    opening = re.match(r"(?:// ?[^\n]*\n)+|/\*.*?\*/", text, re.DOTALL)
+    comment = (
+        re.sub(r"^// ?|^/\* ?|\*/$", "", opening.group().strip(), flags=re.M) if opening else ""
+    )
+    return re.split(r"[.:](?:\s|$)", " ".join(comment.split()), maxsplit=1)[0]
 
 
 def _reading_order(path: Path) -> list[tuple[bool, str]]:

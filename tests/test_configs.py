@@ -20,11 +20,17 @@ CONFIG_CLASSES = {
     "sft": ("train.sft_config", "SftRun"),
     "grpo": ("train.grpo_config", "GrpoRun"),
     "build": ("data_prep.build.config", "BuildConfig"),
+    "judge": ("evaluation.judge.config", "JudgeConfig"),
+    "tables": ("evaluation.paper_tables.config", "TablesConfig"),
+    "endpoints": ("affect.llm.model_section", "ModelSection"),
 }
 MISSPELT = {
     "sft": ("run_dirr", "run_dir"),
     "grpo": ("run_dirr", "run_dir"),
     "build": ("annotatr", "annotator"),
+    "judge": ("sampels", "samples"),
+    "tables": ("protocl", "protocol"),
+    "endpoints": ("modell", "model"),
 }
 CONFIGS = [path for path in project_files() if path.parts[0] == "configs"]
 RUNS = [path for path in CONFIGS if path.parts[1] in CONFIG_CLASSES]

@@ -16,11 +16,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import torch
-
+from affect.model.vllm_video import BANNED_BIAS, engine_input, seen_prompt, video_llm
 from train.vllm_wire import Array
 
 _IDLE_SECONDS = 0.2
@@ -52,28 +50,14 @@ class VideoEngine:
     """See the module's text."""
 
     def __init__(self, settings: EngineSettings) -> None:
-        from vllm import LLM
-
         self.settings = settings
-        self.llm = LLM(
-            model=settings.model,
-            dtype=settings.dtype,
-            max_model_len=settings.max_model_tokens,
-            gpu_memory_utilization=settings.memory_share,
-            enforce_eager=settings.eager,
-            tensor_parallel_size=settings.num_gpus,
+        self.llm = video_llm(
+            **asdict(settings),
             # Not vLLM's "dummy", though a sync comes first: it also overwrites what no checkpoint
             # holds, such as the means that pixels are normalised with.
             load_format="auto",
-            trust_remote_code=False,
-            seed=settings.seed,
             # At the sampling temperature, which is what the trainer computes.
             logprobs_mode="processed_logprobs",
-            limit_mm_per_prompt={"image": 0, "video": 1},
-            # Each clip comes once per rollout; a cache of pixels would only hold memory.
-            mm_processor_cache_gb=0,
-            enable_prefix_caching=True,
-            generation_config="vllm",
             worker_extension_cls="train.vllm_worker.WeightSync",
         )
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
@@ -166,61 +150,21 @@ class VideoEngine:
 
     def _add(self, job: _Job, request: dict[str, Any], arrays: dict[str, Array]) -> None:
         for number, group in enumerate(request["groups"]):
-            engine_input = self._engine_input(group, arrays[group["frames"]])
-            job.groups.append(self._seen_prompt(engine_input))
+            clip_input = engine_input(
+                self.llm,
+                group["prompt_ids"],
+                arrays[group["frames"]],
+                fps=group["fps"],
+                duration_seconds=group["duration_seconds"],
+                second_per_grid_seconds=group["second_per_grid_seconds"],
+            )
+            job.groups.append(seen_prompt(self.llm, clip_input))
             job.groups[-1]["samples"] = [None] * len(group["seeds"])
             for sample, seed in enumerate(group["seeds"]):
                 key = f"{id(job)}-{number}-{sample}"
                 params = self._sampling_params(request, seed)
-                self.llm.llm_engine.add_request(key, engine_input, params)
+                self.llm.llm_engine.add_request(key, clip_input, params)
                 job.waiting[key] = (number, sample)
-
-    def _engine_input(self, group: dict[str, Any], frames: Array) -> Any:
-        metadata = {
-            "total_num_frames": len(frames),
-            "fps": group["fps"],
-            "duration": group["duration_seconds"],
-            "frames_indices": list(range(len(frames))),
-            "video_backend": "pyav",
-        }
-        engine_input: Any = self.llm._preprocess_cmpl_one(
-            {
-                "prompt_token_ids": group["prompt_ids"],
-                "multi_modal_data": {"video": [(frames, metadata)]},
-            },
-            mm_processor_kwargs={
-                "do_sample_frames": False,
-                "do_resize": False,
-                "cap_pixels_per_frame": False,
-            },
-        )
-        # vLLM multiplies in float64 what its processor rounded to float32 (.7 becomes .69999999,
-        # and the sixth grid of 1.4 positions starts at 6 instead of 7): the next float32 up is
-        # whole where the true product is.
-        item = engine_input["mm_kwargs"]["video"][0]["second_per_grid_ts"]
-        item.data = _at_least(group["second_per_grid_seconds"])
-        return engine_input
-
-    def _seen_prompt(self, engine_input: Any) -> dict[str, Any]:
-        """What the engine made of a prompt: ids, grid, and its own rule's positions."""
-        from vllm.multimodal.inputs import MultiModalFeatureSpec
-
-        item = engine_input["mm_kwargs"]["video"][0]
-        (place,) = engine_input["mm_placeholders"]["video"]
-        spec = MultiModalFeatureSpec(data=item, modality="video", identifier="", mm_position=place)
-        model_class = _model_class()
-        config = self.llm.model_config.hf_config
-        stand_in = SimpleNamespace(config=config)
-        stand_in.iter_mm_grid_thw = lambda specs: model_class.iter_mm_grid_thw(stand_in, specs)
-        ids = list(engine_input["prompt_token_ids"])
-        positions, delta = model_class.get_mrope_input_positions(stand_in, ids, [spec])
-        return {
-            "prompt_ids": ids,
-            "grid_thw": item["video_grid_thw"].data.flatten().tolist(),
-            "second_per_grid_seconds": float(item["second_per_grid_ts"].data),
-            "positions": torch.as_tensor(positions).tolist(),
-            "next_position": len(ids) + int(delta),
-        }
 
     @staticmethod
     def _sampling_params(request: dict[str, Any], seed: int) -> Any:
@@ -234,7 +178,7 @@ class VideoEngine:
             seed=seed,
             max_tokens=request["max_new_tokens"],
             stop_token_ids=request["end_ids"],
-            logit_bias=dict.fromkeys(request["banned_ids"], -100.0),
+            logit_bias=dict.fromkeys(request["banned_ids"], BANNED_BIAS),
             logprobs=0,
             detokenize=False,
             output_kind=RequestOutputKind.FINAL_ONLY,
@@ -259,18 +203,3 @@ class VideoEngine:
         if not job.waiting:
             self._running.remove(job)
             job.result.set_result({"groups": job.groups})
-
-
-def _model_class() -> Any:
-    from vllm.model_executor.models.qwen2_5_vl import Qwen2_5_VLForConditionalGeneration
-
-    return Qwen2_5_VLForConditionalGeneration
-
-
-def _at_least(seconds: float) -> torch.Tensor:
-    """The smallest float32 that is not below `seconds` x (1 + 2^-25)."""
-    bound = seconds * (1 + 2**-25)
-    rounded = torch.tensor(bound, dtype=torch.float32)
-    if float(rounded) < bound:
-        rounded = torch.nextafter(rounded, torch.tensor(torch.inf))
-    return rounded

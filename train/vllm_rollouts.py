@@ -21,6 +21,7 @@ from affect.model.generation import Completion
 from affect.model.inputs import banned_token_ids
 from affect.model.loading import DTYPES
 from affect.model.policy import model_positions
+from affect.model.vllm_video import fold_video_tokens
 from train.rollouts import GroupRequest, Rollouts, SamplingSettings, together
 from train.vllm_client import EngineClient
 from train.vllm_process import EngineProcess
@@ -120,16 +121,9 @@ class VllmRollouts:
             self.sync_folder.rmdir()
 
     def _group(self, index: int, request: GroupRequest) -> dict[str, Any]:
-        video = self.config.video_token_id
         ids = request.prompt.input_ids.tolist()
-        # The engine lays the video's tokens in itself: one stands for all of them.
-        folded = [
-            token
-            for place, token in enumerate(ids)
-            if token != video or place == 0 or ids[place - 1] != video
-        ]
         return {
-            "prompt_ids": folded,
+            "prompt_ids": fold_video_tokens(ids, self.config.video_token_id),
             "frames": f"clip_{index}",
             "fps": request.clip.effective_fps,
             "duration_seconds": request.clip.duration_seconds,

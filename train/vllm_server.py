@@ -22,6 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+from affect.model.vllm_video import prepare_environment
 from train.vllm_engine import EngineSettings, VideoEngine
 from train.vllm_wire import unpack
 
@@ -138,7 +139,7 @@ def main(argv: list[str] | None = None) -> int:
             "(rollout.vllm.python, or VLLM_PYTHON for launch/vllm_server.sh)\n"
         )
         return 2
-    _prepare_environment(given.eager)
+    prepare_environment(given.eager)
     if given.with_parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer decides when to stop
         threading.Thread(target=_end_with_input, daemon=True).start()
@@ -177,24 +178,6 @@ def main(argv: list[str] | None = None) -> int:
     finally:
         server.server_close()
     return 0
-
-
-def _prepare_environment(eager: bool) -> None:
-    """What vLLM reads when it is imported; a value that is set already stays."""
-    defaults = {
-        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # one process, which ends as a whole
-        "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_LOGGING_LEVEL": "WARNING",
-        # The next two concern vLLM's CPU build only. Engines of several ranks must not all bind
-        # themselves to the same cores.
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    }
-    if eager:
-        # vLLM compiles its gathering of log-probs even so: 20 s of g++ at the first token.
-        defaults["TORCHDYNAMO_DISABLE"] = "1"
-    for name, value in defaults.items():
-        os.environ.setdefault(name, value)
 
 
 def _end_with_input() -> None:

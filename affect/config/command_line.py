@@ -45,7 +45,7 @@ def parse_command_line(
     if not path.is_file():
         _refuse(prog, f"{path}: there is no such file.\n{list_configs(config_folder)}")
     try:
-        return load_config(cls, path, {key: _value(key, text) for key, text in options.items()})
+        return load_config(cls, path, {key: read_value(key, text) for key, text in options.items()})
     except ValueError as error:
         _refuse(prog, str(error))
 
@@ -66,7 +66,8 @@ def _read_options(arguments: Sequence[str]) -> dict[str, str]:
     return options
 
 
-def _value(key: str, text: str) -> Any:
+def read_value(key: str, text: str) -> Any:
+    """The value that `--key text` gives. Raises ValueError naming the key."""
     try:
         return parse_value(text)
     except ValueError as error:

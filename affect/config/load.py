@@ -24,9 +24,16 @@ KeyPath = tuple[str, ...]
 
 
 def load_config(
-    cls: type[ConfigT], path: Path | None = None, overrides: Mapping[str, Any] | None = None
+    cls: type[ConfigT],
+    path: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    option: str = "",
 ) -> ConfigT:
     """Defaults < the YAML file at `path` < `overrides` (dotted key -> value).
+
+    option: what options begin with where the overrides come from `--endpoint.model` and the like
+    (`endpoint`); for messages.
 
     Mappings are merged key by key at every level, free-form ones too: an override changes one key
     and keeps its neighbours. Lists and scalars are replaced whole.
@@ -38,14 +45,14 @@ def load_config(
         for part in reversed(key):
             value = {part: value}
         data = _merge(data, value)
-        places[key] = f"--{name}"
+        places[key] = _option(option, name)
     faults = _unknown_keys(cls, data, places)
     if faults:
         raise ValueError("\n".join(faults))
     try:
         return cls.model_validate(_over_defaults(cls, data))
     except ValidationError as error:
-        raise ValueError("\n".join(_faults(error, places, path))) from error
+        raise ValueError("\n".join(_faults(error, places, path, option))) from error
 
 
 def save_config(path: Path, config: BaseModel) -> None:
@@ -124,18 +131,25 @@ def _over_defaults(cls: type[BaseModel], data: Mapping[str, Any]) -> dict[str, A
     return filled
 
 
-def _faults(error: ValidationError, places: Mapping[KeyPath, str], path: Path | None) -> list[str]:
+def _option(option: str, name: str) -> str:
+    return f"--{option}.{name}" if option else f"--{name}"
+
+
+def _faults(
+    error: ValidationError, places: Mapping[KeyPath, str], path: Path | None, option: str
+) -> list[str]:
     """One line per fault: where it was given, the key unless that says it, the fault, the value."""
-    whole = str(path or "configuration")
+    whole = str(path or option or "configuration")
     faults = []
     for item in error.errors(include_url=False):
         key = tuple(str(part) for part in item["loc"])
         name = ".".join(key)
         if item["type"] == "missing":
-            faults.append(f"{whole}: {name} is required")
+            missing = f"{whole}: {name}" if path or not option else _option(option, name)
+            faults.append(f"{missing} is required")
             continue
         place = _place(key, places) or whole
-        subject = f"{name}: " if name and place != f"--{name}" else ""
+        subject = f"{name}: " if name and place != _option(option, name) else ""
         # A cross-field check is handed the whole section: its message names what matters.
         whole_section = item["type"] == "value_error" and isinstance(item["input"], Mapping)
         given = "" if whole_section else f" (got {item['input']!r})"

@@ -33,11 +33,14 @@ def cost_of(
 
 class Budget:
     """max_cost: None for no limit. spent: by earlier runs, too; without limit only a sum of what
-    is known."""
+    is known. name: what the user calls the limit."""
 
-    def __init__(self, max_cost: float | None, spent: float = 0.0) -> None:
+    def __init__(
+        self, max_cost: float | None, spent: float = 0.0, name: str = "limits.max_cost"
+    ) -> None:
         assert math.isfinite(spent) and spent >= 0, spent
         self._max_cost = max_cost
+        self._name = name
         self.spent = spent
         self._unknown: str | None = None
 
@@ -51,7 +54,7 @@ class Budget:
                 section.price_per_million_completion_tokens,
             ):
                 raise ValueError(
-                    f"models.{name}: limits.max_cost is {self._max_cost:g}, but the price of this "
+                    f"models.{name}: {self._name} is {self._max_cost:g}, but the price of this "
                     "model is not known; give price_per_million_prompt_tokens and "
                     "price_per_million_completion_tokens (0 for a server of your own)"
                 )
@@ -63,11 +66,11 @@ class Budget:
         if self._unknown is not None:
             raise BudgetSpentError(
                 f"{self._unknown} gave a reply without token counts, so what it cost is not known "
-                f"and limits.max_cost ({self._max_cost:g}) cannot be kept"
+                f"and {self._name} ({self._max_cost:g}) cannot be kept"
             )
         if self.spent >= self._max_cost:
             raise BudgetSpentError(
-                f"{self.spent:.4f} of limits.max_cost ({self._max_cost:g}) is spent"
+                f"{self.spent:.4f} of {self._name} ({self._max_cost:g}) is spent"
             )
 
     def add(self, model: str, cost: float | None) -> None:

@@ -38,6 +38,14 @@ class Call:
     seconds: float
     from_cache: bool
 
+    @property
+    def has_reply(self) -> bool:
+        """Whether a reply came, of whatever worth. A refusal is one only where its tokens were
+        counted: a filter's, before any model was asked, is an HTTP error."""
+        if self.outcome == "refused":
+            return self.prompt_tokens is not None
+        return self.outcome in ("usable", "cut_off", "empty", "off_schema", "too_long")
+
 
 OnCall = Callable[[Call], None]
 """Called in the event loop, in the context of who asked; for a bought reply before it is kept and

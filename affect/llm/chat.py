@@ -22,11 +22,12 @@ from pydantic import BaseModel
 
 FailureKind = Literal[
     "timeout", "connection", "rate_limited", "server_error", "bad_request", "not_allowed",
-    "refused", "empty", "cut_off", "off_schema", "too_long",
+    "not_found", "refused", "empty", "cut_off", "off_schema", "too_long",
 ]  # fmt: skip
 FAILURE_KINDS: tuple[str, ...] = FailureKind.__args__  # type: ignore[attr-defined]
 """timeout, connection, rate_limited (429), server_error (5xx): the server, tried again first.
-bad_request (other 4xx), not_allowed (401, 403): tried again only in another run.
+bad_request (other 4xx), not_allowed (401, 403), not_found (404: no such model or address): tried
+again only in another run.
 refused, empty, cut_off (token limit), off_schema, too_long: the reply, asked for again first."""
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -98,12 +99,14 @@ class Question:
     parts: texts and pictures in the order they are shown.
     max_tokens: where a reply is cut off, which is then a failure and not a reply.
     seed: another one is another draw of the same question.
+    system: the text of a system turn before it; "" for none.
     """
 
     name: str
     parts: tuple[Part, ...]
     max_tokens: int
     seed: int = 0
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,11 @@ class RequestError(Exception):
 class Client(Protocol):
     """One model on one server, within one event loop."""
 
-    async def request(self, question: Question, schema: dict[str, Any]) -> Reply:
-        """Try once, without a time-out of its own. Raises RequestError."""
+    async def request(self, question: Question, schema: dict[str, Any] | None) -> Reply:
+        """Try once, without a time-out of its own. schema: None asks for words as they come.
+
+        Raises RequestError.
+        """
         ...
 
     async def aclose(self) -> None: ...

@@ -46,7 +46,7 @@ class Endpoint:
     async def request(
         self,
         question: Question,
-        schema: dict[str, Any],
+        schema: dict[str, Any] | None,
         on_fault: OnFault,
         before: Callable[[], None] = lambda: None,
     ) -> Bought:
@@ -74,7 +74,7 @@ class Endpoint:
 
         return await self.policy.run(attempt, told)
 
-    async def _try(self, question: Question, schema: dict[str, Any]) -> Reply:
+    async def _try(self, question: Question, schema: dict[str, Any] | None) -> Reply:
         try:
             async with asyncio.timeout(self.section.timeout_seconds):
                 return await self.client.request(question, schema)

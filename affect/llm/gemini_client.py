@@ -61,7 +61,7 @@ class GeminiClient(Client):
         )
         self._files = GeminiFiles(self._sdk.aio)
 
-    async def request(self, question: Question, schema: dict[str, Any]) -> Reply:
+    async def request(self, question: Question, schema: dict[str, Any] | None) -> Reply:
         try:
             text = await self._generate(question, schema)
             return read_response(text)
@@ -88,9 +88,9 @@ class GeminiClient(Client):
             await self._http.aclose()
             self._sdk.close()
 
-    async def _generate(self, question: Question, schema: dict[str, Any]) -> str:
+    async def _generate(self, question: Question, schema: dict[str, Any] | None) -> str:
         parts = [piece for part in question.parts for piece in await self._parts(part)]
-        if not self._section.structured_output:
+        if schema is not None and not self._section.structured_output:
             parts.append(types.Part.from_text(text=schema_in_words(schema)))
         response = await self._sdk.aio.models.generate_content(
             model=self._section.model,

@@ -29,7 +29,7 @@ _REFUSED = {
 
 
 def generate_config(
-    section: ModelSection, question: Question, schema: dict[str, Any]
+    section: ModelSection, question: Question, schema: dict[str, Any] | None
 ) -> types.GenerateContentConfig:
     config = types.GenerateContentConfig(
         temperature=section.temperature,
@@ -39,7 +39,9 @@ def generate_config(
         automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
         should_return_http_response=True,  # the body, unread
     )
-    if section.structured_output:
+    if question.system:
+        config.system_instruction = question.system
+    if schema is not None and section.structured_output:
         config.response_mime_type = "application/json"
         config.response_json_schema = schema
     if section.extra_body:

@@ -40,6 +40,8 @@ def http_fault(
 def _kind(status: int) -> tuple[FailureKind, bool]:
     if status in (401, 403):
         return "not_allowed", False
+    if status == 404:
+        return "not_found", False
     if status == 408:
         return "timeout", True
     if status == 429:

@@ -98,7 +98,7 @@ class EndpointLimits:
 def estimate_tokens(question: Question) -> float:
     """Roughly what a request asks for, before its server has counted: a token per 4 characters, 300
     per picture, and all that the reply may use."""
-    num = float(question.max_tokens)
+    num = question.max_tokens + len(question.system) / _CHARACTERS_PER_TOKEN
     for part in question.parts:
         if isinstance(part, str):
             num += len(part) / _CHARACTERS_PER_TOKEN

@@ -19,7 +19,9 @@ from affect.config.section import Section
 class ModelSection(Section):
     """One model, under a name that roles call it by."""
 
-    api: Literal["openai", "gemini"] = "openai"
+    api: Literal["openai", "gemini"] = Field(
+        "openai", description="Whose requests the server understands."
+    )
     base_url: str | None = Field(
         None, description="As in http://host:8000/v1; null is the API's own address."
     )
@@ -33,17 +35,21 @@ class ModelSection(Section):
         "inline bytes or the files API.",
     )
     structured_output: bool = Field(True, description="Whether the server takes a JSON schema.")
-    temperature: float = Field(0.0, ge=0, le=2)
-    top_p: float = Field(1.0, gt=0, le=1)
+    temperature: float = Field(0.0, ge=0, le=2, description="0 takes the likeliest token.")
+    top_p: float = Field(1.0, gt=0, le=1, description="Nucleus of what is drawn from.")
     extra_body: dict[str, Any] = Field({}, description="Passed on with each request, unchecked.")
     timeout_seconds: float = Field(300.0, gt=0, description="For one attempt.")
-    max_concurrent: int = Field(16, ge=1)
-    requests_per_minute: float | None = Field(None, gt=0)
-    tokens_per_minute: float | None = Field(None, gt=0)
+    max_concurrent: int = Field(16, ge=1, description="Requests at once.")
+    requests_per_minute: float | None = Field(None, gt=0, description="null for no limit.")
+    tokens_per_minute: float | None = Field(
+        None, gt=0, description="Of prompts and replies together; null for no limit."
+    )
     price_per_million_prompt_tokens: float | None = Field(
         None, ge=0, description="null: unknown, so that the cost is not computed."
     )
-    price_per_million_completion_tokens: float | None = Field(None, ge=0)
+    price_per_million_completion_tokens: float | None = Field(
+        None, ge=0, description="As for the prompt's; 0 for a server of one's own."
+    )
 
     @field_validator("base_url")
     @classmethod

@@ -47,7 +47,7 @@ class OpenAIClient(Client):
             timeout=None,  # whoever calls bounds the whole try
         )
 
-    async def request(self, question: Question, schema: dict[str, Any]) -> Reply:
+    async def request(self, question: Question, schema: dict[str, Any] | None) -> Reply:
         body = await asyncio.to_thread(request_body, self._section, question, schema)
         try:
             raw = await self._sdk.chat.completions.with_raw_response.create(

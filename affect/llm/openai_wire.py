@@ -22,19 +22,24 @@ from affect.llm.wire_schema import schema_in_words
 
 
 def request_body(
-    section: ModelSection, question: Question, schema: dict[str, Any]
+    section: ModelSection, question: Question, schema: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Reads the clip's file where whole clips go as `video_url`."""
     content = [piece for part in question.parts for piece in _content(part, section)]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
+    if question.system:
+        messages.insert(0, {"role": "system", "content": question.system})
     body: dict[str, Any] = {
         "model": section.model,
-        "messages": [{"role": "user", "content": content}],
+        "messages": messages,
         # OpenAI's own newer models refuse the old name, other servers may not know the new one.
         "max_completion_tokens" if section.base_url is None else "max_tokens": question.max_tokens,
         "temperature": section.temperature,
         "top_p": section.top_p,
         "seed": question.seed,
     }
+    if schema is None:
+        return body
     if section.structured_output:
         body["response_format"] = {
             "type": "json_schema",

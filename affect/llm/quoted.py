@@ -8,6 +8,10 @@ what stands in quotes is never an instruction.
 
 import json
 
+_ESCAPED = str.maketrans(
+    {"<": "\\u003c", "\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
 
 def quoted(text: str) -> str:
     """The text as one JSON string on one line, which no text can end early; `json.loads` gives the
@@ -17,6 +21,6 @@ def quoted(text: str) -> str:
 
 def harmless(text: str) -> str:
     """Without a `<`, so that neither a tag nor a chat template's special token (`<|im_end|>`,
-    `<image>`) stands in it, and without halves of characters, which cannot be sent: both as JSON
-    escapes."""
-    return text.replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode("utf-8")
+    `<image>`) stands in it, without line breaks that JSON lets stand (U+2028), and without halves
+    of characters, which cannot be sent: all as JSON escapes."""
+    return text.translate(_ESCAPED).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -5,6 +5,7 @@
         max_cost=config.limits.max_cost, spent_cost=cache.spent_cost(), on_call=journal_call,
     )
     answer = await models.ask("describe", question, DescribeReply)
+    reply = await models.reply("describe", question)       # as it came, unread
     await models.aclose()
 
 A question goes: reply cache, the same question in flight, budget, its endpoint's turn, tries. What
@@ -24,7 +25,7 @@ from affect.llm.budget import Budget
 from affect.llm.call import Call, OnCall, Outcome
 from affect.llm.chat import Answer, ModelFailure, Models, Question, ReplyT
 from affect.llm.client import RequestError
-from affect.llm.endpoint import open_endpoints
+from affect.llm.endpoint import Endpoint, open_endpoints
 from affect.llm.in_flight import InFlight
 from affect.llm.model_section import ModelSection
 from affect.llm.read_reply import UnusableReplyError, read_reply
@@ -42,7 +43,7 @@ class _Asked:
     role: str
     model: str
     question: Question
-    schema: dict[str, Any]
+    schema: dict[str, Any] | None
     num_ask: int
     key: str
     judge: Callable[[Reply], Outcome]
@@ -76,7 +77,8 @@ class RoleModels(Models):
     """Within one event loop; `aclose` ends what is in flight, and belongs to the same loop.
 
     roles: role -> name of a model. Only models that play a role are reached for.
-    cache: None keeps nothing. spent_cost: by earlier runs. on_call: told of every call.
+    cache: None keeps nothing. spent_cost: by earlier runs. limit_name: what the user
+    calls max_cost. on_call: told of every call.
     policy: how a request is tried again. before_each: called when it is a try's turn; what it
     raises ends the request, and reaches who asked.
 
@@ -93,6 +95,7 @@ class RoleModels(Models):
         policy: RetryPolicy | None = None,
         max_cost: float | None = None,
         spent_cost: float = 0.0,
+        limit_name: str = "limits.max_cost",
         on_call: OnCall = lambda call: None,
         before_each: Callable[[], None] = lambda: None,
         environ: Mapping[str, str] = os.environ,
@@ -103,7 +106,7 @@ class RoleModels(Models):
                 raise ValueError(f"role {role}: there is no model {name!r}; there are: {there}")
         self._roles = dict(roles)
         playing = {name: models[name] for name in sorted(set(roles.values()))}
-        self._budget = Budget(max_cost, spent_cost)
+        self._budget = Budget(max_cost, spent_cost, limit_name)
         self._budget.require_prices(playing)
         policy = policy or RetryPolicy(max_attempts=6, max_backoff_seconds=60.0)
         self._endpoints = open_endpoints(playing, policy, environ)
@@ -129,10 +132,7 @@ class RoleModels(Models):
         reply_type: type[ReplyT],
         check: Callable[[ReplyT], None] | None = None,
     ) -> Answer[ReplyT]:
-        name = self._roles.get(role)
-        if name is None:
-            raise ValueError(f"nobody plays the role {role!r}; roles: {', '.join(self._roles)}")
-        endpoint = self._endpoints[name]
+        name, endpoint = self._player(role)
         schema = wire_schema(reply_type, question.name)
         allow_fence = not endpoint.section.structured_output
 
@@ -151,11 +151,32 @@ class RoleModels(Models):
             get_reply, name, question, reply_type, check, self._max_asks, allow_fence
         )
 
+    async def reply(
+        self, role: str, question: Question, schema: dict[str, Any] | None = None
+    ) -> Reply:
+        """The first reply of the model in this role as it came: not read, and not asked for again
+        where it is cut off, empty or refused.
+
+        schema: what the server is asked to keep to (in words where it takes none); None asks for
+        nothing but the question.
+
+        Raises ModelFailure where no reply came, and BudgetSpentError before anything is asked.
+        """
+        name, endpoint = self._player(role)
+        key = request_key(endpoint.section, question, schema)
+        return await self._reply(_Asked(role, name, question, schema, 1, key, _outcome_unread))
+
     async def aclose(self) -> None:
         """Requests in flight are cancelled."""
         await self._in_flight.cancel_all()
         for endpoint in self._endpoints.values():
             await endpoint.client.aclose()
+
+    def _player(self, role: str) -> tuple[str, Endpoint]:
+        name = self._roles.get(role)
+        if name is None:
+            raise ValueError(f"nobody plays the role {role!r}; roles: {', '.join(self._roles)}")
+        return name, self._endpoints[name]
 
     async def _reply(self, asked: _Asked) -> Reply:
         is_first = asked.key not in self._in_flight
@@ -198,3 +219,7 @@ class RoleModels(Models):
         if self._cache is not None:
             await asyncio.to_thread(self._cache.put, asked.key, reply, bought.cost)
         return reply
+
+
+def _outcome_unread(reply: Reply) -> Outcome:
+    return "usable" if reply.finish == "complete" else reply.finish

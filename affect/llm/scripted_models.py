@@ -12,6 +12,7 @@ Replies go the way of a real server's with structured output: the same strict re
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from affect.llm.ask_until_usable import ask_until_usable
 from affect.llm.chat import Answer, Models, Question, ReplyT
@@ -30,6 +31,13 @@ class ScriptedModels(Models):
         self._max_asks = max_asks
         self.questions: list[tuple[str, Question]] = []
 
+    async def reply(
+        self, role: str, question: Question, schema: dict[str, Any] | None = None
+    ) -> Reply:
+        """As `RoleModels.reply`; the schema goes to nobody."""
+        self.questions.append((role, question))
+        return _reply(self._answer(role, question, 1))
+
     async def ask(
         self,
         role: str,
@@ -39,9 +47,12 @@ class ScriptedModels(Models):
     ) -> Answer[ReplyT]:
         async def get_reply(asked: Question, num_ask: int) -> Reply:
             self.questions.append((role, asked))
-            text = self._answer(role, asked, num_ask)
-            return Reply(text, "complete" if text.strip() else "empty")
+            return _reply(self._answer(role, asked, num_ask))
 
         return await ask_until_usable(
             get_reply, f"scripted_{role}", question, reply_type, check, self._max_asks
         )
+
+
+def _reply(text: str) -> Reply:
+    return Reply(text, "complete" if text.strip() else "empty")

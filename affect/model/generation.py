@@ -14,10 +14,12 @@ Example:
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from transformers import GenerationConfig
 
 from affect.model.decode_loop import decode
 from affect.model.inputs import PromptInputs, banned_token_ids
@@ -121,7 +123,20 @@ def _uniforms(seeds: Sequence[Sequence[int]], max_new_tokens: int, device: torch
 
 def end_token_ids(model: Any, processor: Any) -> list[int]:
     """Ids that end a reply: the model's declared ones and the tokenizer's."""
-    declared = model.generation_config.eos_token_id
+    return _end_ids(model.generation_config, processor)
+
+
+def declared_end_ids(folder: Path, config: Any, processor: Any) -> list[int]:
+    """`end_token_ids` of the model in a folder, without loading it."""
+    try:
+        declared = GenerationConfig.from_pretrained(str(folder))
+    except OSError:  # there is none: what transformers makes of the config
+        declared = GenerationConfig.from_model_config(config)
+    return _end_ids(declared, processor)
+
+
+def _end_ids(generation_config: Any, processor: Any) -> list[int]:
+    declared = generation_config.eos_token_id
     ids = set(declared if isinstance(declared, list) else [] if declared is None else [declared])
     ids.add(processor.tokenizer.eos_token_id)
     return sorted(ids)

@@ -71,14 +71,7 @@ def load_policy(
         return model, processor
     if base is not None:
         raise ValueError(f"{path}: is a whole model; a base is passed with an adapter only")
-    if folder.is_dir() and not any(folder.glob("*.safetensors")):
-        raise ValueError(f"{path}: holds no *.safetensors file; only safetensors are loaded")
-    try:
-        config = AutoConfig.from_pretrained(str(path), trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: no config.json of a known model: {error}") from error
-    if config.model_type != "qwen2_5_vl":
-        raise ValueError(f"{path}: a {config.model_type} model, where a qwen2_5_vl is needed")
+    read_model_config(path)
     try:
         model, report = Qwen2_5_VLForConditionalGeneration.from_pretrained(
             str(path),
@@ -104,6 +97,24 @@ def load_policy(
     if device is not None:
         model.to(device)
     return model, processor
+
+
+def read_model_config(path: str | Path) -> Any:
+    """The config of a whole model's folder (or hub id), without loading its weights.
+
+    Raises:
+        ValueError: no safetensors, no config, or another architecture.
+    """
+    folder = Path(path)
+    if folder.is_dir() and not any(folder.glob("*.safetensors")):
+        raise ValueError(f"{path}: holds no *.safetensors file; only safetensors are loaded")
+    try:
+        config = AutoConfig.from_pretrained(str(path), trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: no config.json of a known model: {error}") from error
+    if config.model_type != "qwen2_5_vl":
+        raise ValueError(f"{path}: a {config.model_type} model, where a qwen2_5_vl is needed")
+    return config
 
 
 def _load_adapted(

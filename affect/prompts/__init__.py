@@ -13,6 +13,7 @@ import math
 from importlib import resources
 from string import Template
 
+from affect.messages import VIDEO_MARK
 from affect.taxonomy import DAR_EMOTIONS
 
 _FOLDER = "affect.prompts"
@@ -57,6 +58,11 @@ def render_segment_prompt(duration_seconds: float) -> str:
         )
     template = Template(load_prompt("segment"))
     return template.substitute(duration=f"{duration_seconds:.1f}", labels=_labels())
+
+
+def segment_prompt_text(duration_seconds: float) -> str:
+    """The human turn of a row: the video's mark, then the project's prompt."""
+    return f"{VIDEO_MARK}\n{render_segment_prompt(duration_seconds)}"
 
 
 def render_prompt(name: str, **values: str) -> str:

@@ -1,27 +1,26 @@
 """From the measures of several seeds to means, gains and their intervals.
 
-A mean is one over seeds of the metric's mean over clips. Its interval is a percentile bootstrap
-over the test clips: one draw of clips serves all seeds and both sides of a difference (paired). The
-interval therefore says how far the clips carry; how far the seeds lie apart stands beside it in
-`by_seed`.
+What a mean over seeds and its interval are is said in `evaluation.metrics.over_seeds`.
 
 Example:
     results = ladder_results({"base": {0: measures, 1: ...}, "sft": {...}, "grpo": {...}}, {})
     results["gain_over_sft"]["strict_miou"]     # {"mean": .08, "low": .04, "high": .12}
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from cli.ladder.measures import METRICS, Measures
-from evaluation.metrics.bootstrap import Bootstrap, FloatArray, interval, replicate_means
+from evaluation.metrics.bootstrap import Bootstrap
+from evaluation.metrics.over_seeds import (
+    Parts,
+    SeedMean,
+    difference_over_seeds,
+    mean_over_seeds,
+)
 
 RUNGS = ("base", "sft", "grpo")
 BySeed = Mapping[int, Measures]
-Interval = dict[str, float | None]
 
 
 def ladder_results(
@@ -64,49 +63,30 @@ def ladder_results(
 
 
 def _summaries(runs: BySeed, seeds: list[int], bootstrap: Bootstrap) -> dict[str, Any]:
-    replicates = np.mean([_replicates(runs[seed], bootstrap) for seed in seeds], axis=0)
-    means = {seed: runs[seed].means() for seed in seeds}
-    return {
-        name: _summary(
-            {seed: means[seed][name] for seed in seeds}, replicates[:, column], bootstrap
-        )
-        for column, name in enumerate(METRICS)
-    }
+    values = mean_over_seeds([_parts(runs[seed]) for seed in seeds], bootstrap)
+    return _by_metric(values, seeds)
 
 
 def _differences(
     base: BySeed, other: BySeed, seeds: list[int], bootstrap: Bootstrap
 ) -> dict[str, Any]:
-    replicates = np.mean(
-        [_replicates(other[s], bootstrap) - _replicates(base[s], bootstrap) for s in seeds], axis=0
-    )
-    means = {seed: (base[seed].means(), other[seed].means()) for seed in seeds}
+    before, after = ([_parts(side[seed]) for seed in seeds] for side in (base, other))
+    return _by_metric(difference_over_seeds(before, after, bootstrap), seeds)
+
+
+def _parts(measures: Measures) -> Parts:
+    return measures.numerators, measures.denominators
+
+
+def _by_metric(values: list[SeedMean], seeds: list[int]) -> dict[str, Any]:
     return {
-        name: _summary(
-            {seed: means[seed][1][name] - means[seed][0][name] for seed in seeds},
-            replicates[:, column],
-            bootstrap,
-        )
-        for column, name in enumerate(METRICS)
+        name: {
+            "mean": value.mean,
+            "low": value.low,
+            "high": value.high,
+            "by_seed": {
+                str(seed): of_seed for seed, of_seed in zip(seeds, value.by_seed, strict=True)
+            },
+        }
+        for name, value in zip(METRICS, values, strict=True)
     }
-
-
-def _replicates(measures: Measures, bootstrap: Bootstrap) -> FloatArray:
-    return replicate_means(measures.numerators, measures.denominators, bootstrap)
-
-
-def _summary(
-    by_seed: Mapping[int, float], replicates: FloatArray, bootstrap: Bootstrap
-) -> dict[str, Any]:
-    mean = math.fsum(by_seed.values()) / len(by_seed)
-    bounds = interval(replicates, bootstrap.confidence)
-    return {
-        "mean": _number(mean),
-        "low": bounds[0] if bounds else None,
-        "high": bounds[1] if bounds else None,
-        "by_seed": {str(seed): _number(value) for seed, value in by_seed.items()},
-    }
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value

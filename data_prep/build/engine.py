@@ -32,8 +32,11 @@ RunVideo = Callable[[BuildVideo], Awaitable[Outcome]]
 
 
 SERVER_KINDS = frozenset(
-    {"timeout", "connection", "rate_limited", "server_error", "bad_request", "not_allowed"}
-)
+    {
+        "timeout", "connection", "rate_limited", "server_error", "bad_request", "not_allowed",
+        "not_found",
+    }
+)  # fmt: skip
 """Failures that say something of a server and nothing of the video."""
 
 

@@ -20,10 +20,11 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from affect.atomic import write_text_atomic
+from affect.printable import printable
 from data_prep.build.folder import BuildFolder
 from data_prep.show.page import render_page
 from data_prep.show.story import VideoStory, read_story
-from data_prep.show.table import Table, printable
+from data_prep.show.table import Table
 from data_prep.show.tables import headline, tables_of
 
 USER_MISTAKE = 2

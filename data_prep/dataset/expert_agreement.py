@@ -8,23 +8,12 @@ A rating that was not given is missing: it is counted as that and enters no mean
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 
-from affect.coefficients import Coefficient, fleiss_kappa, krippendorff_alpha, weighted_kappa
+from affect.coefficients import Coefficient
 from affect.frozen import Frozen
-from data_prep.dataset.sheet_items import MIN_ACCEPTED, QUESTIONS, RATINGS, SheetItem
-
-
-@dataclass(frozen=True)
-class ExpertRatings:
-    """All that was read back. ratings: question -> expert -> item id -> rating or None; every
-    expert has every item. comments: (expert, item id, text) where one was written."""
-
-    experts: tuple[str, ...]
-    items: tuple[SheetItem, ...]
-    ratings: Mapping[str, Mapping[str, Mapping[str, int | None]]]
-    comments: tuple[tuple[str, str, str], ...]
+from affect.sheets.agreement import agree
+from affect.sheets.ratings import ExpertRatings
+from data_prep.dataset.sheet_items import MIN_ACCEPTED, QUESTIONS, RATINGS, ValidationItem
 
 
 class RatingSummary(Frozen):
@@ -59,7 +48,7 @@ class ExpertAgreement(Frozen):
     comments: tuple[tuple[str, str, str], ...]
 
 
-def expert_agreement(read: ExpertRatings) -> ExpertAgreement:
+def expert_agreement(read: ExpertRatings[ValidationItem]) -> ExpertAgreement:
     """The report on one validation."""
     splits = sorted({item.split for item in read.items})
     of_split = {split: [item for item in read.items if item.split == split] for split in splits}
@@ -69,37 +58,27 @@ def expert_agreement(read: ExpertRatings) -> ExpertAgreement:
             split: len({item.row_id for item in items}) for split, items in of_split.items()
         },
         num_items={split: len(items) for split, items in of_split.items()},
-        num_missing={
-            expert: sum(
-                rating is None
-                for by_expert in read.ratings.values()
-                for rating in by_expert[expert].values()
-            )
-            for expert in read.experts
-        },
+        num_missing=read.num_missing(),
         questions={name: _question(read, name, of_split) for name in QUESTIONS},
         comments=read.comments,
     )
 
 
 def _question(
-    read: ExpertRatings, name: str, of_split: Mapping[str, Sequence[SheetItem]]
+    read: ExpertRatings[ValidationItem],
+    name: str,
+    of_split: Mapping[str, Sequence[ValidationItem]],
 ) -> QuestionAgreement:
-    by_expert = read.ratings[name]
+    def of_items(items: Iterable[ValidationItem]) -> list[list[int | None]]:
+        return [read.of_item(name, item.id) for item in items]
 
-    def of_items(items: Iterable[SheetItem]) -> list[list[int | None]]:
-        return [[by_expert[expert][item.id] for expert in read.experts] for item in items]
-
-    everything = of_items(read.items)
+    agreement = agree(read, name, RATINGS)
     return QuestionAgreement(
-        **_summary(everything).model_dump(),
+        **_summary(of_items(read.items)).model_dump(),
         splits={split: _summary(of_items(items)) for split, items in of_split.items()},
-        pair_kappas={
-            f"{read.experts[one]} and {read.experts[other]}": _pair_kappa(everything, one, other)
-            for one, other in combinations(range(len(read.experts)), 2)
-        },
-        fleiss=fleiss_kappa(everything, RATINGS),
-        alpha=krippendorff_alpha(everything, RATINGS, "ordinal"),
+        pair_kappas=agreement.pair_kappas,
+        fleiss=agreement.fleiss,
+        alpha=agreement.alpha,
     )
 
 
@@ -112,13 +91,3 @@ def _summary(items: Sequence[Sequence[int | None]]) -> RatingSummary:
         mean=sum(given) / len(given) if given else None,
         share_accepted=num_accepted / len(given) if given else None,
     )
-
-
-def _pair_kappa(items: Sequence[Sequence[int | None]], one: int, other: int) -> Coefficient:
-    first, second = [], []
-    for item in items:
-        a, b = item[one], item[other]
-        if a is not None and b is not None:
-            first.append(a)
-            second.append(b)
-    return weighted_kappa(first, second, RATINGS)

@@ -20,9 +20,10 @@ from rich.table import Table
 from affect.atomic import write_text_atomic
 from affect.coefficients import Coefficient
 from affect.records import read_rows
+from affect.sheets.ratings import read_ratings
 from data_prep.dataset.expert_agreement import ExpertAgreement, expert_agreement
-from data_prep.dataset.read_ratings import read_ratings
-from data_prep.dataset.write_sheets import NUM_EXPERTS, TRAIN_SHARE, write_sheets
+from data_prep.dataset.sheet_items import FORM, ValidationKey
+from data_prep.dataset.write_sheets import NUM_EXPERTS, TRAIN_SHARE, write_validation
 
 PROGS = {"write": "dar build sheets", "read": "dar build ratings"}
 """The actions as `dar build` calls them."""
@@ -89,7 +90,7 @@ def _write(options: argparse.Namespace) -> None:
     rows = {"test": read_rows(options.test)}
     if options.train is not None:
         rows["train"] = read_rows(options.train)
-    key = write_sheets(
+    key = write_validation(
         options.out, rows, options.video_root, options.experts, options.seed, options.train_share
     )
     num_videos = len({item.row_id for item in key.items})
@@ -100,7 +101,8 @@ def _write(options: argparse.Namespace) -> None:
 
 
 def _read(options: argparse.Namespace) -> None:
-    report = expert_agreement(read_ratings(options.sheets, options.files))
+    key = ValidationKey.read(options.sheets)
+    report = expert_agreement(read_ratings(FORM, key, options.sheets, options.files))
     text = report.model_dump_json(indent=2) + "\n"
     write_text_atomic(options.sheets / AGREEMENT_FILE, text)
     if options.json:

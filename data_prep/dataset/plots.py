@@ -3,14 +3,14 @@
     for name, files in draw_plots(document): files["svg"], files["png"]     # bytes
     -> durations, segments_by_duration, transitions, emotions, reason_words, terms, genres_scenes
 
-Equal documents give equal bytes: no dates, a fixed salt for the ids inside an SVG, matplotlib's
-own defaults whatever the user's are. matplotlib is imported when the first plot is drawn.
+Equal documents give equal bytes (affect/figures.py). matplotlib is imported when the first plot is
+drawn.
 """
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from affect.figures import figure_bytes, plain_style, settle
 from affect.taxonomy import DAR_EMOTIONS
 from data_prep.dataset.paper import PAPER, Stated
 
@@ -22,38 +22,18 @@ Document = Mapping[str, Any]
 
 _OURS, _THEIRS = "#3b6ea5", "#c46210"
 _NUM_TERMS_SHOWN = 30
-_STYLE = {
-    "svg.hashsalt": "dynamic-affective-reasoning",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "savefig.dpi": 110,
-}
 
 
 def draw_plots(document: Document) -> Iterator[tuple[str, dict[str, bytes]]]:
     """Yield (name, {"svg": bytes, "png": bytes}) for each plot. document: of `Gathered`."""
-    import matplotlib
     from matplotlib.figure import Figure
 
     for name, (width, height, draw) in PLOTS.items():
-        with matplotlib.rc_context():
-            matplotlib.rcdefaults()
-            matplotlib.rcParams.update(_STYLE)
+        with plain_style():
             figure = Figure(figsize=(width, height), layout="constrained")
             draw(figure, document)
-            figure.draw_without_rendering()  # finds the layout once for both files
-            figure.set_layout_engine("none")
-            yield name, {"svg": _saved(figure, "svg"), "png": _saved(figure, "png")}
-
-
-def _saved(figure: "Figure", kind: str) -> bytes:
-    nothing = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, metadata=nothing[kind])
-    return buffer.getvalue()
+            settle(figure)
+            yield name, {"svg": figure_bytes(figure, "svg"), "png": figure_bytes(figure, "png")}
 
 
 def _durations(figure: "Figure", document: Document) -> None:

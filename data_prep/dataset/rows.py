@@ -11,10 +11,10 @@ one decimal, as models are trained to write them.
 
 from typing import Any
 
+from affect.prompts import segment_prompt_text
 from affect.records import Row, prompt_from_text
 from affect.timeline import Segment, Timeline
 from data_prep.dataset.finished import FinishedVideo
-from data_prep.export import segment_prompt_text
 from data_prep.records import GENRES, MIN_SEGMENT_SECONDS, SCENES
 from data_prep.rendered.plan import clip_id, named_clip
 

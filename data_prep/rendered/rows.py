@@ -8,8 +8,8 @@ Example:
     'dev/00001'
 """
 
+from affect.prompts import segment_prompt_text
 from affect.records import Row, prompt_from_text
-from data_prep.export import segment_prompt_text
 from data_prep.rendered.plan import ClipPlan, plan_clip
 
 SOURCE = "rendered"

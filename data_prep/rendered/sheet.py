@@ -7,7 +7,6 @@ Example:
     python -m data_prep.rendered --out data/rendered --sheet 24      # data/rendered/sheet.png
 """
 
-import colorsys
 import os
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,20 +16,14 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
+from affect.emotion_colors import emotion_rgb
 from affect.timeline import Timeline
 from data_prep.rendered.drawing import SIDE_PIXELS
-from data_prep.rendered.grammar import EMOTIONS, Color
 
 GAP_PIXELS = 4
 BAR_PIXELS = 8
 
 Pixels = NDArray[np.uint8]
-
-
-def emotion_color(emotion: str) -> Color:
-    """One colour per emotion of the grammar, evenly around the colour circle."""
-    red, green, blue = colorsys.hsv_to_rgb(EMOTIONS.index(emotion) / len(EMOTIONS), 0.85, 0.95)
-    return round(255 * red), round(255 * green), round(255 * blue)
 
 
 def contact_sheet(clips: Sequence[tuple[Timeline, Sequence[float], Pixels]]) -> Pixels:
@@ -58,7 +51,7 @@ def _fill_bar(bar: Pixels, timeline: Timeline, start: float, end: float) -> None
     for segment in timeline.segments:
         left = round(width * (segment.start_seconds - start) / (end - start))
         right = round(width * (segment.end_seconds - start) / (end - start))
-        bar[:, max(left, 0) : max(min(right, width), 0)] = emotion_color(segment.emotion)
+        bar[:, max(left, 0) : max(min(right, width), 0)] = emotion_rgb(segment.emotion)
 
 
 def write_png(path: Path, pixels: Pixels) -> None:

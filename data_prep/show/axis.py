@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from affect.taxonomy import DAR_EMOTIONS
+from affect.emotion_colors import emotion_color
+from affect.printable import printable
 from data_prep.records import Decided, Looked, Proposed, Snapped, Verified
 from data_prep.show.story import VideoStory
-from data_prep.show.table import printable
 
 WIDTH = 1000
 _LEFT = 90
@@ -22,15 +22,6 @@ _CHARACTER_WIDTH = 7.5
 
 # (start, end, text, title, fill)
 Bar = tuple[float, float, str, str, str]
-
-
-def emotion_color(emotion: str) -> str:
-    """A light colour of its own for each of the 27, so that dark text reads on it in both modes.
-
-    Neighbours in the alphabet stand far apart on the circle (10 and 27 have no common divisor).
-    """
-    hue = 360 * (10 * DAR_EMOTIONS.index(emotion) % 27) / 27 if emotion in DAR_EMOTIONS else 0
-    return f"hsl({hue:.0f} 70% 76%)"
 
 
 def draw_axis(story: VideoStory) -> str:

@@ -8,9 +8,11 @@ Frames stand in the file itself. It reads on a phone, in light and in dark.
 import base64
 from html import escape
 
-from data_prep.show.axis import draw_axis, emotion_color
+from affect.emotion_colors import emotion_color
+from affect.printable import printable
+from data_prep.show.axis import draw_axis
 from data_prep.show.story import VideoStory
-from data_prep.show.table import Table, printable
+from data_prep.show.table import Table
 from data_prep.show.tables import headline, tables_of
 
 _STYLE = """

@@ -3,15 +3,9 @@
 Table("Look: cuts and fades", ("time", "kind"), (("3.00 s", "cut"),))
 """
 
-import re
 from dataclasses import dataclass
 
 from data_prep.records import Span
-
-# XML's and HTML's forbidden characters, halves of characters, and what turns text around.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +31,3 @@ def number_text(value: float | int | None) -> str:
     if value is None:
         return "unknown"
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
-
-
-def printable(text: str) -> str:
-    """Text with what no screen may be given made visible: control characters, halves of
-    characters, changes of direction."""
-    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -1,30 +1,16 @@
-"""How every stage shows pictures: the pieces of which questions are made.
+"""How every stage writes times and lists: the pieces of which questions are made.
 
-    question = Question("describe", (prompt, *shown(frames, "S_2")), settings.max_tokens)
-    shown(frames, "S_2")[0]     # "S_2, as 2 pictures at these seconds of the clip: 3.00, 3.25."
+    seconds(3.04), listed(["a", "b"])     # "3.0", "a, b"
 
-Words of another model go in by `affect.llm.quoted`.
+Pictures are shown by `affect.llm.told_pictures`, words of another model go in by
+`affect.llm.quoted`.
 """
 
 from collections.abc import Sequence
 
-from affect.llm.chat import Frames, Part, VideoFile
+from affect.llm.told_pictures import shown
 
-
-def shown(pictures: Frames | VideoFile, label: str) -> tuple[Part, ...]:
-    """A line that says what is shown and at which seconds, then the pictures or the clip.
-
-    label: what the prompt calls it (`S_2`). A whole clip may reach the model as a video or as
-    pictures, so its line says the times for the second case.
-    """
-    if isinstance(pictures, VideoFile):
-        frames = pictures.frames.frames
-        line = f"{label}, as a video, or else as {_count(len(frames))}"
-    else:
-        frames = pictures.frames
-        line = f"{label}, as {_count(len(frames))}"
-    times = ", ".join(f"{frame.time_seconds:.2f}" for frame in frames)
-    return (f"{line} at these seconds of the clip: {times}.", pictures)
+__all__ = ["listed", "seconds", "shown"]
 
 
 def seconds(value_seconds: float) -> str:
@@ -35,7 +21,3 @@ def seconds(value_seconds: float) -> str:
 def listed(names: Sequence[str]) -> str:
     """Names that stand in the code, as a list in a sentence: `a, b, c`."""
     return ", ".join(names)
-
-
-def _count(num_pictures: int) -> str:
-    return f"{num_pictures} picture" + ("" if num_pictures == 1 else "s")

@@ -30,9 +30,10 @@ class Share(Frozen):
 
 
 class EmotionRow(Frozen):
-    """One of the 27. num_truth, num_predicted: segments in clips that count. num_correct: pairs
-    with this label on both sides and tIoU >= .5. precision, recall, f1: of that; mean_tiou: over
-    the truth's segments of this emotion (a segment without partner is 0)."""
+    """One of the 27, in their order. num_truth, num_predicted: segments in clips that count under
+    the protocol. num_correct: pairs with this label on both sides and tIoU >= .5. precision,
+    recall, f1: of that (`evaluation.analysis.emotions`). mean_tiou: over the truth's segments of
+    this emotion (a segment without partner is 0)."""
 
     emotion: str
     num_truth: int
@@ -46,16 +47,17 @@ class EmotionRow(Frozen):
 
 class Confusion(Frozen):
     """counts[i][j]: places where the truth says labels[i] and the reply labels[j]. labels: DAR's
-    27, labels outside them that replies used (sorted), and NOTHING last."""
+    27, labels outside them that replies used (sorted; `evaluation.analysis.labels` says how many),
+    and NOTHING last."""
 
     labels: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
 
 
 class Transitions(Frozen):
-    """truth, predicted: [i][j] counts of changes from labels[i] to labels[j]. distance: total
-    variation between the two distributions over changes, 0 to 1; None where a side has no change.
-    """
+    """truth, predicted: [i][j] counts of changes from labels[i] to labels[j], of all clips and of
+    scored ones. labels: the confusion's without NOTHING. distance: total variation between the two
+    distributions over changes, 0 to 1; None where a side has no change."""
 
     labels: tuple[str, ...]
     truth: tuple[tuple[int, ...], ...]
@@ -76,9 +78,10 @@ class Bin(Frozen):
 class BoundaryErrors(Frozen):
     """Of inner boundaries, predicted minus true, each true one with at most one predicted.
 
-    bins: histogram of the errors in seconds. mean_absolute_seconds, median_seconds: of those that
-    have a partner; None where none has. within: seconds as text ("0.5") -> share of the truth's
-    boundaries that a reply meets within that. num_missed: true ones without partner; num_extra:
+    bins: histogram of the errors in seconds, symmetric around 0. mean_absolute_seconds,
+    median_seconds: of those that have a partner, the median with its sign (below 0: too early);
+    None where none has. within: seconds as text ("0.5") -> share of the truth's boundaries that a
+    reply meets within that; missed ones do not. num_missed: true ones without partner; num_extra:
     predicted ones.
     """
 

@@ -10,8 +10,10 @@ Example: `read_judgements(run.judgements("test", "judge_paper.gpt-4o")).of_clip(
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -28,8 +30,9 @@ AVERAGE, OVERALL = "average", "overall"
 JUDGED_COLUMNS = (*JUDGE_DIMENSIONS, AVERAGE, OVERALL)
 
 State = Literal["judged", "gated", "unscored"]
-"""judged: by a model. gated: worth 0 without asking anybody, `why` says for what. unscored: the
-model was asked and gave nothing that can be used; it enters no mean, and is counted."""
+"""judged: by a model. gated: worth 0 without asking anybody, `why` says for what. unscored: there
+is nothing that can be used (too few usable samples, or the clip could not be shown, `why` says
+which); it enters no mean, is counted, and the next run tries it again."""
 
 
 class SegmentJudgement(Frozen):
@@ -38,7 +41,8 @@ class SegmentJudgement(Frozen):
     id: of the clip. segment: its place among the predicted ones, from 0; None for a clip whose
     reply holds none that the judge reads, which then is gated as a whole and weighs `weight`
     segments. scores: 0 to 5 for all of JUDGE_DIMENSIONS (median of the samples), None if unscored.
-    overall: the judge's own total, 0 to 5. num_samples: replies that the median stands on.
+    overall: the judge's own total, 0 to 5 (its median, too). comment: of the first sample whose
+    overall lies nearest to that. num_samples: usable replies: what the medians stand on.
     """
 
     id: str
@@ -124,9 +128,24 @@ class JudgementFile:
         return self.path.name.removesuffix(".jsonl")
 
     def of_clip(self, clip_id: str) -> list[SegmentJudgement]:
-        """In the order of the predicted segments."""
-        found = [one for one in self.segments if one.id == clip_id]
-        return sorted(found, key=lambda one: -1 if one.segment is None else one.segment)
+        """In the order of the predicted segments; [] where nothing is said of the clip."""
+        return list(self._by_clip.get(clip_id, ()))
+
+    @cached_property
+    def _by_clip(self) -> dict[str, list[SegmentJudgement]]:
+        found: dict[str, list[SegmentJudgement]] = {}
+        for one in sorted(self.segments, key=_place):
+            found.setdefault(one.id, []).append(one)
+        return found
+
+
+def _place(one: SegmentJudgement) -> int:
+    return -1 if one.segment is None else one.segment
+
+
+def judge_label(judge: str, model: str) -> str:
+    """LABEL: judge and model, as one file name. `judge_paper.Qwen_Qwen3-VL-32B-Instruct`."""
+    return f"{judge}.{re.sub(r'[^A-Za-z0-9._-]+', '_', model)}"
 
 
 def read_judgements(path: Path) -> JudgementFile:

@@ -8,7 +8,7 @@ replicates; one that draws no denominator at all has no value and is left out.
 Example: `replicate_means(numerators, denominators, Bootstrap())` has shape (2000, metrics).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,13 +60,20 @@ def replicate_means(
     numerators: FloatArray, denominators: FloatArray, bootstrap: Bootstrap
 ) -> FloatArray:
     """Means of all replicates, (replicates, metrics), from per-clip parts (clips, metrics)."""
-    assert numerators.shape == denominators.shape and len(numerators) > 0
-    return np.concatenate(
-        [
-            divide(counts @ numerators, counts @ denominators)
-            for counts in draw_counts(len(numerators), bootstrap)
-        ]
-    )
+    assert numerators.shape == denominators.shape
+    return replicate_all([(numerators, denominators)], bootstrap)[0]
+
+
+def replicate_all(
+    parts: Sequence[tuple[FloatArray, FloatArray]], bootstrap: Bootstrap
+) -> list[FloatArray]:
+    """`replicate_means` of several pairs over the same clips, from one set of draws."""
+    assert len({len(array) for pair in parts for array in pair}) == 1 and len(parts[0][0]) > 0
+    blocks = [
+        [divide(counts @ numerators, counts @ denominators) for numerators, denominators in parts]
+        for counts in draw_counts(len(parts[0][0]), bootstrap)
+    ]
+    return [np.concatenate(of_one) for of_one in zip(*blocks, strict=True)]
 
 
 def interval(replicates: FloatArray, confidence: float) -> tuple[float, float] | None:

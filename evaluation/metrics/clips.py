@@ -57,6 +57,8 @@ class ClipScore:
     num_predicted: number of predicted segments after the protocol's own reading of the reply.
     valid_json: whether the reply is one JSON object in the schema.
     valid_timeline: whether it is a strict timeline too.
+    predicted: the segments that the protocol read, `num_predicted` of them, for analyses. Where a
+        time is no number (only `released` gets so far with one) it is NaN.
     """
 
     id: str
@@ -67,6 +69,7 @@ class ClipScore:
     valid_json: bool
     valid_timeline: bool
     pairs: tuple[SegmentPair, ...]
+    predicted: tuple[Segment, ...] = ()
 
 
 def make_clip(

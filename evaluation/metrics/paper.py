@@ -31,4 +31,5 @@ def score_clip(clip: Clip) -> ClipScore:
         valid_json=clip.reply.fits_schema,
         valid_timeline=clip.reply.timeline is not None,
         pairs=tuple(pairs),
+        predicted=predicted,
     )

@@ -21,51 +21,54 @@ class Protocol:
 
     metrics: name -> ratio, in the order of the tables.
     failures: how a clip without a usable reply enters, in words for the tables.
+    tiou_slack: how far below a threshold a tIoU may lie and still reach it.
     """
 
     name: str
     score_clip: Callable[[Clip], ClipScore]
     failures: str
     metrics: Mapping[str, ratios.Metric] = field(repr=False)
+    tiou_slack: float = ratios.THRESHOLD_SLACK
 
 
-_EMOTION_ACCURACIES = {
-    f"emo_acc_at_{threshold}": ratios.emotion_accuracy_at(threshold)
-    for threshold in ratios.TIOU_THRESHOLDS
-}
-_CONDITIONAL_ACCURACIES = {
-    f"emo_acc_given_iou_{threshold}": ratios.emotion_accuracy_given_iou(threshold)
-    for threshold in ratios.TIOU_THRESHOLDS
-}
 _LOCALISATION = {
     "sc_acc": ratios.segment_count_accuracy,
     "miou_segment": ratios.miou_segment,
     "miou_video": ratios.miou_video,
 }
-_EMOTION = {"emo_acc": ratios.emotion_accuracy_at(0.5), **_EMOTION_ACCURACIES}
+_VALIDITY = {"valid_json": ratios.valid_json, "valid_timeline": ratios.valid_timeline}
+
+
+def _emotion_accuracies(slack: float) -> dict[str, ratios.Metric]:
+    """Each threshold with both denominators: all places, and those that reach it."""
+    at = {f"emo_acc_at_{t}": ratios.emotion_accuracy_at(t, slack) for t in ratios.TIOU_THRESHOLDS}
+    given = {
+        f"emo_acc_given_iou_{t}": ratios.emotion_accuracy_given_iou(t, slack)
+        for t in ratios.TIOU_THRESHOLDS
+    }
+    return {**at, **given}
+
+
+_OURS = {
+    **_LOCALISATION,
+    "emo_acc": ratios.emotion_accuracy_at(0.5, ratios.THRESHOLD_SLACK),
+    **_emotion_accuracies(ratios.THRESHOLD_SLACK),
+}
+_RELEASED = {
+    **_LOCALISATION,
+    "emo_acc": ratios.label_accuracy,
+    **_emotion_accuracies(ratios.NO_SLACK),
+}
 
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
     {
         protocol.name: protocol
         for protocol in (
-            Protocol("paper", paper.score_clip, "count as 0", {**_LOCALISATION, **_EMOTION}),
+            Protocol("paper", paper.score_clip, "count as 0", _OURS),
             Protocol(
-                "released",
-                released.score_clip,
-                "left out",
-                {**_LOCALISATION, "emo_acc": ratios.label_accuracy, **_CONDITIONAL_ACCURACIES},
+                "released", released.score_clip, "left out", _RELEASED, tiou_slack=ratios.NO_SLACK
             ),
-            Protocol(
-                "strict",
-                strict.score_clip,
-                "count as 0",
-                {
-                    **_LOCALISATION,
-                    **_EMOTION,
-                    "valid_json": ratios.valid_json,
-                    "valid_timeline": ratios.valid_timeline,
-                },
-            ),
+            Protocol("strict", strict.score_clip, "count as 0", {**_OURS, **_VALIDITY}),
         )
     }
 )

@@ -6,7 +6,7 @@ draw clips, sum both parts, divide.
     SC-Acc                #predicted = #truth                     / clips
     mIoU per segment      sum of tIoU                             / places
     mIoU per video        mean tIoU of the clip                   / clips
-    Emo-Acc at t          same label and tIoU >= t                / places
+    Emo-Acc at t          same label and tIoU >= t                / places (all)
     Emo-Acc given IoU t   same label and tIoU >= t                / places with tIoU >= t
     label accuracy        same label                              / places
     valid JSON            one object in the schema                / clips
@@ -26,7 +26,9 @@ Ratio = tuple[float, float]
 Metric = Callable[[ClipScore], Ratio]
 
 # tIoU of times with one decimal that is exactly .5 on paper may be .49999999999999994 as a float.
+# The released script has no such slack: there a pair of that tIoU is below .5.
 THRESHOLD_SLACK = 1e-9
+NO_SLACK = 0.0
 TIOU_THRESHOLDS = (0.3, 0.5, 0.7, 0.9)
 
 
@@ -54,26 +56,25 @@ def label_accuracy(score: ClipScore) -> Ratio:
     return float(sum(pair.same_emotion for pair in score.pairs)), float(len(score.pairs))
 
 
-def emotion_accuracy_at(threshold: float) -> Metric:
-    """Emo-Acc over all places: right label and tIoU >= threshold."""
+def emotion_accuracy_at(threshold: float, slack: float) -> Metric:
+    """Emo-Acc over all places: right label and tIoU >= threshold - slack."""
 
     def metric(score: ClipScore) -> Ratio:
-        correct = sum(
-            pair.same_emotion and pair.tiou >= threshold - THRESHOLD_SLACK for pair in score.pairs
-        )
+        correct = sum(pair.same_emotion and pair.tiou >= threshold - slack for pair in score.pairs)
         return float(correct), float(len(score.pairs))
 
     return metric
 
 
-def emotion_accuracy_given_iou(threshold: float) -> Metric:
-    """Share of right labels among the places with tIoU >= threshold, which leaves out the rest.
+def emotion_accuracy_given_iou(threshold: float, slack: float) -> Metric:
+    """Share of right labels among the places with tIoU >= threshold - slack.
 
-    The released script's conditional number; compared without slack, as it does.
+    Conditional: places below the threshold leave the denominator, so that a reply may gain by
+    placing a segment worse.
     """
 
     def metric(score: ClipScore) -> Ratio:
-        reached = [pair for pair in score.pairs if pair.tiou >= threshold]
+        reached = [pair for pair in score.pairs if pair.tiou >= threshold - slack]
         return float(sum(pair.same_emotion for pair in reached)), float(len(reached))
 
     return metric

@@ -13,6 +13,7 @@ Example: truth [0-1 Joy][1-9 Fear], reply [0-9 Joy]: one pair, tIoU 1/9, label r
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -142,6 +143,20 @@ def index_pairs(
     )
 
 
+def _segment(part: RawSegment) -> Segment:
+    return Segment(
+        _seconds(part["start_time"]), _seconds(part.get("end_time")), part["emotion"].strip(), ""
+    )
+
+
+def _seconds(value: object) -> float:
+    # The script never looks at the times of segments beyond the truth's last.
+    try:
+        return float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.nan
+
+
 def score_clip(clip: Clip) -> ClipScore:
     """One clip under `released`; a clip without a usable reply is not counted."""
     if clip.reply is None:
@@ -167,4 +182,5 @@ def score_clip(clip: Clip) -> ClipScore:
         valid_json=clip.reply.fits_schema,
         valid_timeline=clip.reply.timeline is not None,
         pairs=pairs,
+        predicted=tuple(_segment(part) for part in predicted),
     )

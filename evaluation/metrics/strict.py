@@ -39,4 +39,5 @@ def score_clip(clip: Clip) -> ClipScore:
         valid_json=True,
         valid_timeline=True,
         pairs=tuple(places),
+        predicted=predicted,
     )

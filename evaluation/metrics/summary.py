@@ -19,10 +19,13 @@ from evaluation.metrics.bootstrap import (
     FloatArray,
     divide,
     interval,
-    replicate_means,
+    replicate_all,
 )
 from evaluation.metrics.clips import Clip, ClipScore
 from evaluation.metrics.protocols import Protocol, choose_protocols
+
+# Two sums of the same numbers in another order differ by less; no metric's steps are as small.
+_NO_DIFFERENCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,12 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """`other` minus `base` over the same clips, drawn in pairs; fractions, None as in ScoreRow."""
+    """`other` minus `base` over the same clips, drawn in pairs; fractions, None as in ScoreRow.
+
+    share_above_zero: share of the replicates with a value in which the difference is above 0
+        (by more than 1e-12; equal systems have 0). It says how often resampling keeps the sign
+        and is no probability that `other` is better. None where no replicate has a value.
+    """
 
     protocol: str
     metric: str
@@ -55,13 +63,14 @@ class DifferenceRow:
     low: float | None
     high: float | None
     num_clips: int
+    share_above_zero: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The row as it is written."""
         return asdict(self)
 
 
-def _parts(scores: Sequence[ClipScore], protocol: Protocol) -> tuple[FloatArray, FloatArray]:
+def metric_parts(scores: Sequence[ClipScore], protocol: Protocol) -> tuple[FloatArray, FloatArray]:
     """Numerators and denominators, each (clips, metrics)."""
     parts = np.array(
         [[metric(score) for metric in protocol.metrics.values()] for score in scores],
@@ -90,12 +99,16 @@ def score_clips(
     """
     _check(clips)
     bootstrap = bootstrap or Bootstrap()
+    chosen = choose_protocols(list(protocols or ()))
+    scored = [[protocol.score_clip(clip) for clip in clips] for protocol in chosen]
+    parts = [
+        metric_parts(scores, protocol) for scores, protocol in zip(scored, chosen, strict=True)
+    ]
     rows: list[ScoreRow] = []
-    for protocol in choose_protocols(list(protocols or ())):
-        scores = [protocol.score_clip(clip) for clip in clips]
-        numerators, denominators = _parts(scores, protocol)
+    for protocol, scores, (numerators, denominators), replicates in zip(
+        chosen, scored, parts, replicate_all(parts, bootstrap), strict=True
+    ):
         means = divide(numerators.sum(axis=0), denominators.sum(axis=0))
-        replicates = replicate_means(numerators, denominators, bootstrap)
         statuses = [score.status for score in scores]
         for column, metric in enumerate(protocol.metrics):
             bounds = interval(replicates[:, column], bootstrap.confidence)
@@ -129,15 +142,20 @@ def compare_clips(
     _check(base_clips)
     assert [clip.id for clip in base_clips] == [clip.id for clip in other_clips]
     bootstrap = bootstrap or Bootstrap()
-    rows: list[DifferenceRow] = []
-    for protocol in choose_protocols(list(protocols or ())):
-        sides = [
-            _parts([protocol.score_clip(clip) for clip in clips], protocol)
-            for clips in (base_clips, other_clips)
+    chosen = choose_protocols(list(protocols or ()))
+    base_parts, other_parts = (
+        [
+            metric_parts([protocol.score_clip(clip) for clip in clips], protocol)
+            for protocol in chosen
         ]
+        for clips in (base_clips, other_clips)
+    )
+    replicates = replicate_all([*base_parts, *other_parts], bootstrap)
+    rows: list[DifferenceRow] = []
+    for position, protocol in enumerate(chosen):
+        sides = base_parts[position], other_parts[position]
         base_means, other_means = (divide(n.sum(axis=0), d.sum(axis=0)) for n, d in sides)
-        base_replicates, other_replicates = (replicate_means(n, d, bootstrap) for n, d in sides)
-        differences = other_replicates - base_replicates
+        differences = replicates[len(chosen) + position] - replicates[position]
         for column, metric in enumerate(protocol.metrics):
             bounds = interval(differences[:, column], bootstrap.confidence)
             rows.append(
@@ -150,6 +168,12 @@ def compare_clips(
                     low=bounds[0] if bounds else None,
                     high=bounds[1] if bounds else None,
                     num_clips=len(base_clips),
+                    share_above_zero=_share_above_zero(differences[:, column]),
                 )
             )
     return rows
+
+
+def _share_above_zero(differences: FloatArray) -> float | None:
+    values = differences[~np.isnan(differences)]
+    return float(np.mean(values > _NO_DIFFERENCE)) if len(values) else None

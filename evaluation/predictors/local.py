@@ -5,7 +5,6 @@ Example:
     for answers in model.answer(rows): ...
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,12 @@ from typing import Any
 
 import torch
 
-from affect.model import PromptInputs, encode_prompt, generate, load_policy, segment_messages
-from affect.model.inputs import check_duration
-from affect.records import Row, resolve_video
-from affect.trained_budget import ROW_PROMPT
+from affect.model import PromptInputs, encode_prompt, generate, load_policy
+from affect.records import Row
 from affect.video import FrameBudget, GuardedReader
 from evaluation.predictions import Answer
-from evaluation.settings import Sampling
+from evaluation.predictors.row_clip import row_messages, sample_row
+from evaluation.settings import Sampling, row_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +105,11 @@ class LocalModel:
 
     def _prepare(self, row: Row) -> PromptInputs | _Refused:
         try:
-            path = resolve_video(self.video_root, row.video)
-            video = self.reader.sample(path, self.budget)
-            check_duration(video, row.duration_seconds, row.video)
-            messages: Sequence[Mapping[str, Any]] = (
-                row.prompt
-                if self.prompt == ROW_PROMPT
-                else segment_messages(video.duration_seconds)
-            )
+            video = sample_row(row, self.video_root, self.budget, self.reader)
+            messages = row_messages(row, self.prompt, video.duration_seconds)
             return encode_prompt(self.processor, messages, [video], name=row.id)
         except (ValueError, OSError) as error:
             return _Refused(f"{type(error).__name__}: {error}")
-
-
-def row_seed(seed: int, row_id: str) -> int:
-    """The seed of a row's reply: the same whatever the batch, the order or an interruption."""
-    digest = hashlib.sha256(f"{seed}\n{row_id}\n0".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def choose_device(wanted: str | None) -> str:

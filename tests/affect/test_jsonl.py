@@ -141,6 +141,17 @@ def test_a_broken_line_before_the_end_is_no_torn_end(tmp_path: Path) -> None:
     JsonlWriter(path).close()  # the refused writer let go of the file
 
 
+def test_a_cleared_file_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with JsonlWriter(path) as writer:
+        writer.write({"id": 1}, {"id": 2})
+    with JsonlWriter(path) as writer:
+        writer.clear()
+        assert writer.rows == ()
+        writer.write({"id": 3})
+    assert read_jsonl(path) == [{"id": 3}]
+
+
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     with JsonlWriter(path) as writer:

@@ -232,10 +232,10 @@ def test_mistakes_show_before_a_model_is_loaded(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "one of the arguments --run --model is required"),
+        ([], "Give one of --run RUN, --model FOLDER and --endpoint FILE"),
         (["--model", "m", "--checkpoint", "3"], "--checkpoint N needs --run"),
-        (["--model", "m"], "--model PATH needs --out"),
-        (["--run", "r", "--model", "m"], "not allowed with"),
+        (["--model", "m"], "--model needs --out FOLDER"),
+        (["--run", "r", "--model", "m"], "not --run and --model"),
         (["--run", "r", "--name", "../x"], "must be a plain file name"),
     ],
 )
@@ -252,4 +252,6 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         predict.main(["--help"])
     assert stopped.value.code == 0
-    assert "(default: 4)" in capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
+    assert "(default: 4 with transformers, 64 with vllm)" in told
+    assert "--endpoint.max_concurrent VALUE Requests at once. (default: 16)" in told

@@ -139,3 +139,37 @@ def test_answers_to_other_rows_are_refused(tmp_path: Path, rows: list[Row]) -> N
     run(tmp_path / "p.jsonl", rows, script)
     with pytest.raises(ValueError, match="answers 'a', which is not among the rows"):
         run(tmp_path / "p.jsonl", rows[1:], script)
+
+
+def test_a_file_with_a_header_alone_is_begun_anew(tmp_path: Path, rows: list[Row]) -> None:
+    path = tmp_path / "p.jsonl"
+    with PredictionWriter(path, PredictionHeader(model="misspelt", temperature=0.5)):
+        pass
+    outcome = run(path, rows, ScriptedAnswers({row.id: good(row.id) for row in rows}))
+    assert outcome == Outcome(num_kept=0, num_answered=7, num_failed=0)
+    found = read_predictions(path)
+    assert (found.header, len(found.replies)) == (HEADER, 7)
+
+
+def test_a_file_from_before_engines_goes_on(tmp_path: Path, rows: list[Row]) -> None:
+    """Its header has neither `engine` nor `endpoint`: transformers it was."""
+    path = tmp_path / "p.jsonl"
+    answered = {"id": "a", "text": "x", "num_tokens": 3, "finished": True, "error": None}
+    header = {"model": "scripted", "temperature": 0.0, "seed": 0}
+    lines = [json.dumps({"header": header}), json.dumps(answered)]
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    now = HEADER.model_copy(update={"engine": "transformers"})
+    with PredictionWriter(path, now) as output:
+        assert output.answered == {"a"}
+    vllm = HEADER.model_copy(update={"engine": "vllm"})
+    with pytest.raises(ValueError, match="engine: 'transformers' in the file, 'vllm' now"):
+        PredictionWriter(path, vllm)
+
+
+def test_what_a_predictor_notes_stands_beside_the_progress(
+    tmp_path: Path, rows: list[Row], capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = ScriptedAnswers({row.id: good(row.id) for row in rows})
+    with PredictionWriter(tmp_path / "p.jsonl", HEADER) as output:
+        answer_rows(rows, output, script.answer, notes=lambda: {"cost": "not known"})
+    assert "failed=0, cost=not known" in capsys.readouterr().err

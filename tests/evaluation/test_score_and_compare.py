@@ -131,6 +131,25 @@ def test_compare_prints_and_writes_differences(
     assert change["difference"] == 0.75
     assert change["low"] < 0.75 < change["high"]
     assert (change["base"], change["other"], change["num_clips"]) == ("SFT", "GRPO", 4)
+    # Base is right on one of four clips: only a draw of that one alone has no difference.
+    assert 0.95 < change["share_above_zero"] < 1
+
+
+def test_the_table_shows_the_metrics_that_are_asked_for(
+    rows: Path, predictions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quick = ("--protocol", "strict", "--replicates", "10")
+    assert score.main(arguments(rows, predictions, *quick)) == 0
+    assert "of all places" not in capsys.readouterr().out
+    assert score.main(arguments(rows, predictions, *quick, "--all-metrics")) == 0
+    assert "Emo-Acc at tIoU .7, of all places" in capsys.readouterr().out
+    only = ("--metric", "emo_acc_given_iou_0.3")
+    pair = ("--base", f"A={predictions}", "--other", f"B={predictions}")
+    assert compare.main(["--rows", str(rows), *pair, *quick, *only]) == 0
+    shown = capsys.readouterr().out
+    assert "Emo-Acc of places with tIoU .3" in shown and "SC-Acc" not in shown
+    assert compare.main(["--rows", str(rows), *pair, "--metric", "f1"]) == 2
+    assert "no metric called 'f1'" in capsys.readouterr().err
 
 
 def test_compare_refuses_two_files_of_one_name(

@@ -95,6 +95,18 @@ def test_required(tmp_path: Path) -> None:
         load_config(Run, tmp_path / "demo.yaml")
 
 
+def test_options_with_a_name_before_them(tmp_path: Path) -> None:
+    """As of `--endpoint.KEY`: every place says the option as it was typed."""
+    with pytest.raises(ValueError, match=r'^--one\.vide: unknown key "vide"; did you mean "video"'):
+        load_config(Run, None, {"vide": 1}, option="one")
+    with pytest.raises(ValueError, match=r"^--one\.run_dir is required$"):
+        load_config(Run, None, {"video.fps": 1.0}, option="one")
+    path = tmp_path / "empty.yaml"
+    path.write_text("")
+    with pytest.raises(ValueError, match=r"empty\.yaml: run_dir is required$"):
+        load_config(Run, path, {"video.fps": 1.0}, option="one")
+
+
 def test_all_faults_at_once(tmp_path: Path) -> None:
     path = tmp_path / "demo.yaml"
     path.write_text("run_dir: x\nmode: no\nvideo:\n  fps: -1\n")

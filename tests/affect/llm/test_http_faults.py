@@ -22,7 +22,7 @@ from affect.llm.http_faults import (
         (400, "bad_request", False),
         (401, "not_allowed", False),
         (403, "not_allowed", False),
-        (404, "bad_request", False),
+        (404, "not_found", False),
         (408, "timeout", True),
         (409, "server_error", True),
         (422, "bad_request", False),

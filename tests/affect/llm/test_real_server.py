@@ -6,7 +6,6 @@ obeyed is what is asked here.
 
 import asyncio
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,12 +32,6 @@ class Choice(BaseModel):
     is_outdoor: bool
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmOpenAI]:
-    with VllmOpenAI(tmp_path_factory.mktemp("vllm_openai")) as started:
-        yield started
-
-
 def pictures(num: int) -> Frames:
     frames = []
     for number in range(num):
@@ -55,7 +48,7 @@ def clip(folder: Path) -> VideoFile:
 
 
 def ask(
-    server: VllmOpenAI,
+    vllm_server: VllmOpenAI,
     reply_type: type[ReplyT],
     *parts: Part,
     max_tokens: int = 80,
@@ -66,7 +59,7 @@ def ask(
     async def main() -> Answer[ReplyT] | ModelFailure:
         models = RoleModels(
             {"tag": "tiny"},
-            {"tiny": section(base_url=server.base_url, **{"model": "tiny", **settings})},
+            {"tiny": section(base_url=vllm_server.base_url, **{"model": "tiny", **settings})},
             policy=RetryPolicy(2, 1.0),
             on_call=calls.append,
         )
@@ -85,50 +78,50 @@ def prompt_tokens(calls: list[Call]) -> int:
     return calls[0].prompt_tokens
 
 
-def test_pictures_and_a_schema(server: VllmOpenAI) -> None:
-    answer, calls = ask(server, Choice, "Frames:", pictures(2), "Which?")
+def test_pictures_and_a_schema(vllm_server: VllmOpenAI) -> None:
+    answer, calls = ask(vllm_server, Choice, "Frames:", pictures(2), "Which?")
     assert isinstance(answer, Answer), answer
     assert (answer.value.genre in ("Sports", "Horror"), answer.num_asks) == (True, 1)
     assert calls[0].completion_tokens is not None
     assert 0 < calls[0].completion_tokens < 80
-    _, more = ask(server, Choice, "Frames:", pictures(5), "Which?")
+    _, more = ask(vllm_server, Choice, "Frames:", pictures(5), "Which?")
     # 56 x 56 pixels are 4 tokens after the tower's merging, between 2 marks.
     assert prompt_tokens(more) - prompt_tokens(calls) == 3 * (4 + 2)
 
 
-def test_a_whole_clip_and_a_schema(server: VllmOpenAI, tmp_path: Path) -> None:
-    answer, calls = ask(server, Choice, clip(tmp_path), "Which?", media="video_url")
+def test_a_whole_clip_and_a_schema(vllm_server: VllmOpenAI, tmp_path: Path) -> None:
+    answer, calls = ask(vllm_server, Choice, clip(tmp_path), "Which?", media="video_url")
     assert isinstance(answer, Answer), answer
-    _, without = ask(server, Choice, "Which?")
+    _, without = ask(vllm_server, Choice, "Which?")
     assert prompt_tokens(calls) > prompt_tokens(without)
 
 
-def test_a_reply_over_the_limit_is_cut_off(server: VllmOpenAI) -> None:
-    failure, calls = ask(server, Tag, pictures(1), "Which?", max_tokens=3)
+def test_a_reply_over_the_limit_is_cut_off(vllm_server: VllmOpenAI) -> None:
+    failure, calls = ask(vllm_server, Tag, pictures(1), "Which?", max_tokens=3)
     assert isinstance(failure, ModelFailure)
     assert failure.kind == "cut_off"
     assert [(call.outcome, call.completion_tokens) for call in calls] == [("cut_off", 3)] * 3
 
 
-def test_without_structured_output_random_words_are_no_reply(server: VllmOpenAI) -> None:
-    failure, calls = ask(server, Tag, pictures(1), "Which?", structured_output=False)
+def test_without_structured_output_random_words_are_no_reply(vllm_server: VllmOpenAI) -> None:
+    failure, calls = ask(vllm_server, Tag, pictures(1), "Which?", structured_output=False)
     assert isinstance(failure, ModelFailure)
     assert failure.kind in ("off_schema", "cut_off", "empty")
     assert [call.num_ask for call in calls] == [1, 2, 3]
     assert all(call.prompt_tokens for call in calls)
 
 
-def test_sampling_settings_are_taken(server: VllmOpenAI) -> None:
+def test_sampling_settings_are_taken(vllm_server: VllmOpenAI) -> None:
     settings = {"temperature": 0.8, "top_p": 0.9, "extra_body": {"top_k": 20}}
-    answer, _ = ask(server, Choice, "Which?", **settings)
+    answer, _ = ask(vllm_server, Choice, "Which?", **settings)
     assert isinstance(answer, Answer), answer
 
 
-def test_what_the_server_does_not_take_is_named(server: VllmOpenAI) -> None:
-    failure, calls = ask(server, Choice, pictures(9), "Which?")
+def test_what_the_server_does_not_take_is_named(vllm_server: VllmOpenAI) -> None:
+    failure, calls = ask(vllm_server, Choice, pictures(9), "Which?")
     assert isinstance(failure, ModelFailure)
     assert failure.kind == "bad_request"
     assert len(calls) == 1
-    failure, _ = ask(server, Choice, "Which?", model="another")
+    failure, _ = ask(vllm_server, Choice, "Which?", model="another")
     assert isinstance(failure, ModelFailure)
-    assert failure.kind == "bad_request"
+    assert failure.kind == "not_found"

@@ -66,7 +66,9 @@ class VllmOpenAI:
             *(str(PYTHON), "-m", "vllm.entrypoints.openai.api_server"),
             *("--model", str(self.folder / "model"), "--served-model-name", "tiny"),
             *("--host", "127.0.0.1", "--port", str(port), "--dtype", "float32"),
-            *("--max-model-len", "2048", "--gpu-memory-utilization", "0.1", "--enforce-eager"),
+            # A prompt goes in one piece: after one in pieces the CPU engine dies of a seed.
+            *("--max-num-batched-tokens", "8192"),
+            *("--max-model-len", "8192", "--gpu-memory-utilization", "0.1", "--enforce-eager"),
             *("--limit-mm-per-prompt", '{"image": 8, "video": 1}'),
             *("--distributed-executor-backend", "uni"),  # one process less to start
             *("--structured-outputs-config", STRUCTURED),

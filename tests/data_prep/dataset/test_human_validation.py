@@ -6,17 +6,18 @@ from pathlib import Path
 import pytest
 
 from affect.records import write_sft_rows
-from data_prep.dataset.expert_agreement import ExpertRatings, expert_agreement
+from affect.sheets.ratings import ExpertRatings
+from data_prep.dataset.expert_agreement import expert_agreement
 from data_prep.dataset.human_validation import main
-from data_prep.dataset.sheet_items import QUESTIONS, SheetItem, choose_items
+from data_prep.dataset.sheet_items import QUESTIONS, ValidationItem, choose_items
 from tests.data_prep.dataset.test_read_ratings import change, fill
 from tests.data_prep.dataset.validated_rows import make_row, make_rows
 
 
-def ratings_of(label: list[list[int | None]]) -> ExpertRatings:
+def ratings_of(label: list[list[int | None]]) -> ExpertRatings[ValidationItem]:
     """label: per item one rating per expert; all other questions get 5 from everybody."""
     rows = {"test": [make_row("a", 3)], "train": [make_row("b", 1)]}
-    items: tuple[SheetItem, ...] = choose_items(rows, 0, 1.0)[: len(label)]
+    items: tuple[ValidationItem, ...] = choose_items(rows, 0, 1.0)[: len(label)]
     experts = ("expert_1", "expert_2", "expert_3")
     ratings: dict[str, dict[str, dict[str, int | None]]] = {
         name: {expert: {item.id: 5 for item in items} for expert in experts} for name in QUESTIONS

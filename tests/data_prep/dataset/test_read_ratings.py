@@ -1,20 +1,26 @@
 """Ratings read back: nothing lost, doubled or made up, and each fault named by its place."""
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_prep.dataset.read_ratings import read_ratings
-from data_prep.dataset.sheet_csv import COLUMNS, read_csv
-from data_prep.dataset.sheet_items import QUESTIONS
-from data_prep.dataset.write_sheets import write_sheets
+from affect.sheets import ratings
+from affect.sheets.ratings import ExpertRatings
+from affect.sheets.sheet_csv import read_csv
+from data_prep.dataset.sheet_items import FORM, QUESTIONS, ValidationItem, ValidationKey
+from data_prep.dataset.write_sheets import write_validation
 from tests.data_prep.dataset.validated_rows import make_rows
 
+COLUMNS = FORM.columns
 Line = dict[str, str]
+
+
+def read_ratings(folder: Path, files: Sequence[Path] = ()) -> ExpertRatings[ValidationItem]:
+    return ratings.read_ratings(FORM, ValidationKey.read(folder), folder, files)
 
 
 @pytest.fixture
@@ -22,7 +28,7 @@ def sheets(tmp_path: Path) -> Path:
     """One test video with two segments, three experts; all rated 4."""
     rows = make_rows(tmp_path, {"test": 1})
     folder = tmp_path / "sheets"
-    key = write_sheets(folder, rows, tmp_path)
+    key = write_validation(folder, rows, tmp_path)
     for expert in key.experts:
         change(folder / f"{expert}.csv", lambda lines: fill(lines, "4"))
     return folder
@@ -105,7 +111,7 @@ def test_one_table_per_expert(sheets: Path) -> None:
     with pytest.raises(ValueError, match=r"key\.json: there is no such file"):
         read_ratings(sheets.parent)
     (sheets / "key.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"key\.json: not the key of validation sheets"):
+    with pytest.raises(ValueError, match=r"key\.json: not the key of these sheets"):
         read_ratings(sheets)
 
 
@@ -126,7 +132,7 @@ def test_what_is_no_table(tmp_path: Path, content: bytes, told: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=told):
-        list(read_csv(path))
+        list(read_csv(FORM, path))
 
 
 def test_lines_are_the_files_own(sheets: Path) -> None:
@@ -150,7 +156,7 @@ def test_any_bytes_are_read_or_refused(
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(",".join(COLUMNS).encode() + b"\n" + data)
     try:
-        lines = list(read_csv(path))
+        lines = list(read_csv(FORM, path))
     except ValueError as error:
         assert str(path) in str(error)
     else:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from affect.prompts import segment_prompt_text
 from affect.records import prompt_from_text, read_rows, write_sft_rows
 from data_prep.dataset.rows import row_of
-from data_prep.export import segment_prompt_text
 from data_prep.stages.lengths import is_long_enough
 from tests.data_prep.dataset.made_videos import finished
 

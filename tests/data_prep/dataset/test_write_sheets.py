@@ -12,9 +12,16 @@ from pathlib import Path
 import pytest
 
 from affect.records import Row
-from data_prep.dataset.sheet_csv import COLUMNS, as_text
-from data_prep.dataset.sheet_items import QUESTIONS, RATINGS, SheetKey, choose_items, orders
-from data_prep.dataset.write_sheets import write_sheets
+from affect.sheets.cell_text import as_text
+from affect.sheets.items import orders
+from data_prep.dataset.sheet_items import (
+    FORM,
+    QUESTIONS,
+    RATINGS,
+    ValidationKey,
+    choose_items,
+)
+from data_prep.dataset.write_sheets import write_validation
 from tests.data_prep.dataset.validated_rows import make_clips, make_row, make_rows
 
 
@@ -69,42 +76,42 @@ def test_each_expert_has_the_same_in_another_order(tmp_path: Path) -> None:
 
 def test_files(tmp_path: Path) -> None:
     rows = make_rows(tmp_path / "videos", {"test": 2, "train": 4})
-    key = write_sheets(tmp_path / "sheets", rows, tmp_path / "videos", train_share=0.5)
+    key = write_validation(tmp_path / "sheets", rows, tmp_path / "videos", train_share=0.5)
     names = {path.name for path in (tmp_path / "sheets").iterdir()}
     assert names == {"key.json"} | {
         f"expert_{n}.{end}" for n in (1, 2, 3) for end in ("csv", "html")
     }
-    assert SheetKey.read(tmp_path / "sheets") == key
+    assert ValidationKey.read(tmp_path / "sheets") == key
     for expert in key.experts:
         table = read_table(tmp_path / "sheets" / f"{expert}.csv")
         assert sorted(line["item"] for line in table) == sorted(item.id for item in key.items)
         assert {line["expert"] for line in table} == {expert}
         assert all(line[name] == "" for line in table for name in (*QUESTIONS, "comment"))
     again = tmp_path / "again"
-    write_sheets(again, rows, tmp_path / "videos", train_share=0.5)
+    write_validation(again, rows, tmp_path / "videos", train_share=0.5)
     for name in names:
         assert (again / name).read_bytes() == (tmp_path / "sheets" / name).read_bytes()
 
 
 def test_filled_sheets_are_not_overwritten(tmp_path: Path) -> None:
     rows = make_rows(tmp_path, {"test": 1})
-    write_sheets(tmp_path / "sheets", rows, tmp_path)
+    write_validation(tmp_path / "sheets", rows, tmp_path)
     with pytest.raises(ValueError, match="holds validation sheets already"):
-        write_sheets(tmp_path / "sheets", rows, tmp_path)
+        write_validation(tmp_path / "sheets", rows, tmp_path)
     with pytest.raises(ValueError, match="experts: 1 or more"):
-        write_sheets(tmp_path / "none", rows, tmp_path, experts=0)
+        write_validation(tmp_path / "none", rows, tmp_path, experts=0)
 
 
 def test_a_clip_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"test row 'a': video: there is no file .*a\.mp4"):
-        write_sheets(tmp_path / "sheets", {"test": [make_row("a")]}, tmp_path)
+        write_validation(tmp_path / "sheets", {"test": [make_row("a")]}, tmp_path)
     assert not (tmp_path / "sheets").exists()
 
 
 def test_experts_see_no_scores_and_no_splits(tmp_path: Path) -> None:
     rows = {"test": [make_row("one")], "train": [make_row("two")]}
     make_clips(tmp_path / "videos", rows)
-    write_sheets(tmp_path / "sheets", rows, tmp_path / "videos", train_share=1.0)
+    write_validation(tmp_path / "sheets", rows, tmp_path / "videos", train_share=1.0)
     for path in (tmp_path / "sheets").glob("expert_*"):
         text = path.read_text(encoding="utf-8-sig")
         for word in ("4.75", "visual_grounding", "judge", '"test"', '"train"', "split"):
@@ -140,7 +147,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"qu
 def test_pages_are_escaped_and_link_relatively(tmp_path: Path) -> None:
     row = make_row('a"><script>b #1', reason=HOSTILE)
     make_clips(tmp_path / "videos", {"test": [row]})
-    write_sheets(tmp_path / "runs" / "sheets", {"test": [row]}, tmp_path / "videos")
+    write_validation(tmp_path / "runs" / "sheets", {"test": [row]}, tmp_path / "videos")
     page = Page((tmp_path / "runs" / "sheets" / "expert_1.html").read_text(encoding="utf-8"))
     assert len(page.of("script")) == 2
     assert page.of("img") == []
@@ -151,14 +158,14 @@ def test_pages_are_escaped_and_link_relatively(tmp_path: Path) -> None:
     radios = [one for one in page.of("input") if one["type"] == "radio"]
     assert len(radios) == 2 * len(QUESTIONS) * len(RATINGS)
     sheet = json.loads(page.scripts[0])
-    assert sheet["rows"][0][COLUMNS.index("reason")] == HOSTILE
+    assert sheet["rows"][0][FORM.columns.index("reason")] == HOSTILE
     assert "http" not in "".join(page.scripts)
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     row = make_row("=cmd", reason='=HYPERLINK("http://x", "y"), so the viewer is afraid')
     make_clips(tmp_path, {"test": [row]})
-    write_sheets(tmp_path / "sheets", {"test": [row]}, tmp_path)
+    write_validation(tmp_path / "sheets", {"test": [row]}, tmp_path)
     table = read_table(tmp_path / "sheets" / "expert_1.csv")
     assert table[0]["reason"].startswith("'=HYPERLINK(")
     assert all(
@@ -172,10 +179,11 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
 BROWSER = """
 const answers = JSON.parse(process.argv[1]);
 const sheetElement = { textContent: process.argv[2] };
-const nodes = { progress: {}, save: { addEventListener() {} }, sheet: sheetElement };
+const nodes = { progress: {}, bar: {}, sheet: sheetElement };
 globalThis.document = {
   getElementById: (id) => nodes[id], querySelectorAll: () => [], addEventListener() {},
 };
+globalThis.addEventListener = () => {};
 globalThis.localStorage = { getItem: () => null };
 const script = require("fs").readFileSync(0, "utf8");
 process.stdout.write(new Function(script + "; return csvText;")()(answers));
@@ -186,7 +194,7 @@ process.stdout.write(new Function(script + "; return csvText;")()(answers));
 def test_the_page_saves_the_table_that_stands_beside_it(tmp_path: Path) -> None:
     row = make_row("a", reason='He says "no",\nand é = ü')
     make_clips(tmp_path, {"test": [row]})
-    key = write_sheets(tmp_path / "sheets", {"test": [row]}, tmp_path)
+    key = write_validation(tmp_path / "sheets", {"test": [row]}, tmp_path)
     page = Page((tmp_path / "sheets" / "expert_1.html").read_text(encoding="utf-8"))
     sheet, script = page.scripts
 

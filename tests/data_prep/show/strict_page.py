@@ -34,7 +34,7 @@ class _Reader(HTMLParser):
                 assert value.startswith("data:image/jpeg;base64,")
                 self.num_images += 1
             if name == "style":
-                assert value.startswith("background: hsl("), value
+                assert value.startswith("background: #"), value
         if tag not in _VOID:
             self.open.append(tag)
 

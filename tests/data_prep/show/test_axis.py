@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from affect.taxonomy import DAR_EMOTIONS
-from data_prep.show.axis import _tick_step, _x, draw_axis, emotion_color
+from affect.emotion_colors import emotion_color
+from data_prep.show.axis import _tick_step, _x, draw_axis
 from data_prep.show.story import read_story
 from tests.data_prep.show.written_build import write_build
 
@@ -17,10 +17,6 @@ from tests.data_prep.show.written_build import write_build
 )
 def test_at_most_twelve_round_ticks(duration: float, step: float) -> None:
     assert _tick_step(duration) == pytest.approx(step)
-
-
-def test_every_emotion_has_a_colour_of_its_own() -> None:
-    assert len({emotion_color(emotion) for emotion in DAR_EMOTIONS}) == 27
 
 
 def test_bars_stand_where_their_seconds_are(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from affect.printable import printable
 from data_prep.build.folder import BuildFolder
 from data_prep.build.show import default_page, main, print_story
 from data_prep.show.page import render_page
 from data_prep.show.story import read_story
-from data_prep.show.table import printable
 from data_prep.show.tables import tables_of
 from tests.data_prep.show.strict_page import read_page
 from tests.data_prep.show.written_build import HOSTILE, write_build

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from affect.timeline import Segment, Timeline
-from evaluation.metrics import Bootstrap, Clip, compare_clips, make_clip, score_clips
+from evaluation.metrics import (
+    PROTOCOLS,
+    Bootstrap,
+    Clip,
+    compare_clips,
+    make_clip,
+    score_clips,
+)
 
 FIELDS = [
     "protocol",
@@ -89,3 +96,41 @@ def test_undefined_side_has_no_difference() -> None:
         if row.metric == "miou_segment"
     ]
     assert (row.difference, row.low, row.high) == (None, None, None)
+
+
+def above_zero(base: list[Clip], other: list[Clip], metric: str, protocol: str) -> float | None:
+    rows = compare_clips(("base", base), ("other", other), [protocol])
+    return next(row.share_above_zero for row in rows if row.metric == metric)
+
+
+def test_share_above_zero_equals_a_slow_count() -> None:
+    """Other is right on 3 clips that base misses and wrong on 2 that base has."""
+    base = clips([True] * 10 + [False] * 10)
+    other = clips([True] * 8 + [False] * 2 + [True] * 3 + [False] * 7)
+    draws = np.random.default_rng(0).integers(0, 20, size=(2000, 20))
+    gains = ((draws >= 10) & (draws < 13)).sum(axis=1)
+    losses = ((draws >= 8) & (draws < 10)).sum(axis=1)
+    slow = float((gains > losses).mean())
+    assert 0.5 < slow < 0.7
+    assert above_zero(base, other, "emo_acc", "strict") == slow
+
+
+def test_share_above_zero_of_equal_better_and_undefined_systems() -> None:
+    some = clips([True, False, True, False])
+    assert above_zero(some, some, "emo_acc", "strict") == 0.0
+    assert above_zero(clips([False] * 4), clips([True] * 4), "emo_acc", "strict") == 1.0
+    assert above_zero(clips([True] * 4), clips([False] * 4), "emo_acc", "strict") == 0.0
+    lost = [make_clip(clip.id, clip.truth, "no") for clip in some]
+    assert above_zero(some, lost, "emo_acc", "released") is None
+
+
+def test_protocols_together_equal_each_alone() -> None:
+    """One set of draws serves all of them, and gives each what it had from its own."""
+    some = [*clips([True, False, True]), make_clip("x", joy(), "no"), make_clip("y", joy(), None)]
+    alone = [row for name in PROTOCOLS for row in score_clips(some, [name])]
+    assert score_clips(some) == alone
+    base = [*clips([True, True, False]), make_clip("x", joy(), joy().to_json()), some[4]]
+    pairs = ("base", base), ("some", some)
+    assert compare_clips(*pairs) == [
+        row for name in PROTOCOLS for row in compare_clips(*pairs, protocols=[name])
+    ]
