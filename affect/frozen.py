@@ -12,7 +12,9 @@ import hashlib
 import json
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from affect.first_fault import first_fault
 
 
 class Frozen(BaseModel):
@@ -26,7 +28,19 @@ class Frozen(BaseModel):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        return cls.model_validate_json(text)
+        """Raises ValueError, in one line that names the field, for a text that is no such value."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise ValueError(first_fault(error, "the text")) from error
+
+    @classmethod
+    def list_from_json(cls, text: str) -> list[Self]:
+        """Raises ValueError as `from_json` does; a field begins with its value's place from 0."""
+        try:
+            return TypeAdapter(list[cls]).validate_json(text)  # type: ignore[valid-type]
+        except ValidationError as error:
+            raise ValueError(first_fault(error, "the text")) from error
 
 
 def canonical_json(value: Any) -> str:

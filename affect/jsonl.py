@@ -175,7 +175,7 @@ def _decode_line(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(
             line.decode("utf-8"),
-            object_pairs_hook=_without_repeats,
+            object_pairs_hook=without_repeats,
             parse_constant=_refuse_constant,
             parse_float=_finite,
         )
@@ -190,7 +190,8 @@ def _decode_line(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """`object_pairs_hook` of `json` that raises ValueError for a key that is written twice."""
     decoded = dict(pairs)
     if len(decoded) < len(pairs):
         counts = Counter(key for key, _ in pairs)

@@ -40,13 +40,15 @@ from pathlib import Path
 from typing import Any
 
 from affect.atomic import write_text_atomic
+from affect.without_passwords import without_passwords
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Paths of a run, none of which need exist, and its two records."""
+    """Paths of a run, none of which need exist, and its two records. A name that would lead out of
+    the folder raises ValueError."""
 
     path: Path
 
@@ -105,19 +107,19 @@ class RunFolder:
         return self.checkpoints / f"checkpoint-{step}"
 
     def predictions(self, name: str) -> Path:
-        return self.path / "predictions" / f"{name}.jsonl"
+        return self.path / "predictions" / f"{plain_name(name)}.jsonl"
 
     def scores(self, name: str) -> Path:
-        return self.path / "scores" / f"{name}.json"
+        return self.path / "scores" / f"{plain_name(name)}.json"
 
     def analysis(self, name: str) -> Path:
-        return self.path / "analysis" / f"{name}.json"
+        return self.path / "analysis" / f"{plain_name(name)}.json"
 
     def judgements(self, name: str, label: str) -> Path:
-        return self.path / "judgements" / name / f"{label}.jsonl"
+        return self.path / "judgements" / plain_name(name) / f"{label}.jsonl"
 
     def tsl300(self, name: str) -> Path:
-        return self.path / "tsl300" / f"{name}.json"
+        return self.path / "tsl300" / f"{plain_name(name)}.json"
 
     @property
     def replies(self) -> Path:
@@ -137,6 +139,13 @@ class RunFolder:
         write_json(self.done, {"finished_at": _now(), **summary})
 
 
+def plain_name(name: str) -> str:
+    """The name, if it can be that of one file. Raises ValueError for a path."""
+    if name in {"", ".", ".."} or Path(name).name != name:
+        raise ValueError(f"name {name!r} must be a plain file name")
+    return name
+
+
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """One JSON object, indented, whole or not at all; NaN and Infinity are refused (ValueError)."""
     write_text_atomic(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
@@ -150,7 +159,7 @@ def environment_record(command: Sequence[str]) -> dict[str, Any]:
     packages = {dist.name: dist.version for dist in metadata.distributions()}
     return {
         "started_at": _now(),
-        "command": list(command),
+        "command": [without_passwords(one) for one in command],
         "git": _git_state(_CHECKOUT),
         "python": platform.python_version(),
         "platform": platform.platform(),

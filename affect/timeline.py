@@ -151,6 +151,15 @@ def timeline_faults(
     )
 
 
+def reply_tolerance_seconds(truth: Timeline) -> float:
+    """With which tolerance a reply is read against this truth: `BOUNDARY_TOLERANCE_SECONDS`, but
+    for a truth of the released data that does not hold at it, and that must itself be a right
+    reply. Rewards (`rewards.trl_adapter.read_truth`) and metrics have the same."""
+    if timeline_faults(truth.segments, truth.duration_seconds, BOUNDARY_TOLERANCE_SECONDS):
+        return truth.tolerance_seconds
+    return BOUNDARY_TOLERANCE_SECONDS
+
+
 def _time_faults(
     segments: Sequence[Segment], duration_seconds: float, tolerance_seconds: float
 ) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from affect.atomic import write_text_atomic
+from affect.first_fault import first_fault
 from affect.prompts import prompt_hash
 from affect.video import FrameBudget
 
@@ -61,8 +62,6 @@ def read_budget(path: Path) -> TrainedBudget:
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{path}: field {field}: {first['msg']}") from error
+        raise ValueError(f"{path}: field {first_fault(error)}") from error
     except ValueError as error:
         raise ValueError(f"{path}: not JSON ({error})") from error

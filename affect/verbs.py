@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 USER_MISTAKE = 2
+INTERRUPTED = 130
 
 
 class Verb(NamedTuple):
@@ -43,7 +44,11 @@ def run_verb(prog: str, verbs: Mapping[str, Verb], argv: Sequence[str] | None = 
         sys.stderr.write(f'{prog}: unknown verb "{name}"{guess}; see {prog} --help\n')
         return USER_MISTAKE
     verb = verbs[name]
-    code: int = import_module(verb.module).main([*verb.arguments, *rest])
+    try:
+        code: int = import_module(verb.module).main([*verb.arguments, *rest])
+    except KeyboardInterrupt:  # while the module was imported; at work it says more by itself
+        sys.stderr.write(f"{prog} {name}: interrupted\n")
+        return INTERRUPTED
     return code
 
 

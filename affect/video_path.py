@@ -11,6 +11,14 @@ import os
 import unicodedata
 from pathlib import Path, PurePosixPath
 
+VIDEO_SUFFIXES = frozenset(
+    (
+        ".3gp", ".avi", ".flv", ".gif", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".ts",
+        ".webm", ".wmv",
+    )
+)  # fmt: skip
+"""Endings by which a name is a clip's, lower case; of "clip.v2" nothing is an ending."""
+
 
 def check_video_path(video: object) -> str:
     """Return the path in the form that rows hold: relative, `/` between folders, NFC.

@@ -17,11 +17,12 @@ from affect.run_folder import RunFolder
 from evaluation.analysis.analyse import analyse
 from evaluation.analysis.document import write_analysis
 from evaluation.analysis.tables import analysis_tables
-from evaluation.clips import load_clips, read_truths
+from evaluation.clips import load_clips, read_truths, tell_other_rows
 from evaluation.command_line import (
     add_scoring_options,
     make_console,
     make_parser,
+    require_other_file,
     run_command,
     write_json,
 )
@@ -57,8 +58,11 @@ def analysis_path(predictions: Path) -> Path:
 def analyse_file(options: argparse.Namespace) -> int:
     """Run the command; ValueError for whatever its user can put right."""
     bootstrap = Bootstrap(options.replicates, options.seed)
+    if options.out is not None:
+        require_other_file(options.out, options.predictions, options.rows)
     truths = read_truths(options.rows)
-    clips = load_clips(truths, read_predictions(options.predictions))
+    predictions = read_predictions(options.predictions)
+    clips = load_clips(truths, predictions)
     documents = [
         analyse(truths, clips, protocol.name, bootstrap)
         for protocol in choose_protocols(options.protocol)
@@ -74,6 +78,8 @@ def analyse_file(options: argparse.Namespace) -> int:
                 for table in analysis_tables(document):
                     console.print(table)
                     console.print()
+    if told := tell_other_rows(predictions, options.rows):
+        sys.stderr.write(f"{told}\n")
     sys.stderr.write(f"wrote {out}\n")
     return 0
 

@@ -18,8 +18,10 @@ from affect.trained_budget import (
     TrainedBudget,
     read_budget,
 )
+from affect.video import FrameBudget
 
 PROMPTS = (SEGMENT_PROMPT, ROW_PROMPT)
+DEFAULT_BUDGET = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,6 @@ class Checkpoint:
 
     folder: Path
     budget: TrainedBudget | None
-    budget_path: Path | None
 
 
 def find_checkpoint(
@@ -56,8 +57,18 @@ def find_checkpoint(
             raise ValueError(f"{run}: has no {wanted} ({folder}); its checkpoints: {known}")
     for path in budget_paths:
         if path.is_file():
-            return Checkpoint(folder, read_budget(path), path)
-    return Checkpoint(folder, None, None)
+            return Checkpoint(folder, read_budget(path))
+    return Checkpoint(folder, None)
+
+
+def named_budget(text: str) -> TrainedBudget:
+    """What --budget names: a budget.json, or `default` for 2 fps and 4 to 30 frames.
+
+    Raises ValueError for a file that is none.
+    """
+    if text == DEFAULT_BUDGET:
+        return TrainedBudget(video=FrameBudget())
+    return read_budget(Path(text))
 
 
 def choose_budget(

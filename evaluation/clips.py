@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from affect.file_hash import sha256_of_file
 from affect.records import Row, read_rows
 from affect.timeline import Timeline
 from evaluation.metrics import Clip, make_clip
@@ -69,3 +70,18 @@ def load_clips(truths: Sequence[Truth], predictions: PredictionFile) -> list[Cli
         reply, num_tokens = (None, None) if answer is None else (answer.text, answer.num_tokens)
         clips.append(make_clip(truth.id, truth.timeline, reply, num_tokens))
     return clips
+
+
+def tell_other_rows(predictions: PredictionFile, rows_path: str | Path) -> str:
+    """A sentence where the rows are not those that were answered, "" where they are or nobody says.
+
+    Corrected annotations are a reason to score replies again; a world drawn anew under the same ids
+    is not, and gives numbers all the same.
+    """
+    stated = predictions.header.rows_sha256
+    if stated is None or stated == sha256_of_file(Path(rows_path)):
+        return ""
+    return (
+        f"{predictions.path}: answers {predictions.header.rows or 'a file'} as it was then; "
+        f"{rows_path} has another content, and is what it is scored with"
+    )

@@ -21,12 +21,14 @@ from typing import Any
 from rich.console import Console
 
 from affect.atomic import write_text_atomic
-from evaluation.clips import load_clips, read_truths
+from evaluation.clips import load_clips, read_truths, tell_other_rows
 from evaluation.command_line import (
     add_metric_options,
     add_scoring_options,
     make_console,
     make_parser,
+    named_path,
+    require_other_file,
     run_command,
     write_json,
 )
@@ -39,10 +41,12 @@ PROG = "compare"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Scores by name, in the order of the columns, and the paired differences."""
+    """Scores by name, in the order of the columns, and the paired differences. notes: sentences on
+    files that answer other rows than they are scored with."""
 
     scores: Mapping[str, Sequence[ScoreRow]]
     differences: Sequence[DifferenceRow]
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """`{"scores": {NAME: [row, ...]}, "differences": [row, ...]}`."""
@@ -69,14 +73,16 @@ def compare_files(
     if unknown:
         raise ValueError(f"no predictions are called {unknown[0]!r}; there are {', '.join(files)}")
     truths = read_truths(rows_path)
-    clips = {name: load_clips(truths, read_predictions(path)) for name, path in files.items()}
+    predictions = {name: read_predictions(path) for name, path in files.items()}
+    clips = {name: load_clips(truths, found) for name, found in predictions.items()}
     scores = {name: score_clips(found, protocols, bootstrap) for name, found in clips.items()}
     differences = [
         row
         for base, other in pairs
         for row in compare_clips((base, clips[base]), (other, clips[other]), protocols, bootstrap)
     ]
-    return Comparison(scores, differences)
+    notes = filter(None, (tell_other_rows(found, rows_path) for found in predictions.values()))
+    return Comparison(scores, differences, tuple(notes))
 
 
 def print_comparison(
@@ -92,10 +98,9 @@ def print_comparison(
 
 def named_file(text: str) -> tuple[str, Path]:
     """`NAME=FILE`, or a FILE that is called after its run and its name, or its name alone."""
-    name, equals, rest = text.partition("=")
-    if equals and name and rest and not Path(text).exists():
-        return name, Path(rest)
-    path = Path(text)
+    name, path = named_path(text)
+    if name is not None:
+        return name, path
     if path.parent.name == "predictions":
         return f"{path.resolve().parent.parent.name}/{path.stem}", path
     return path.stem, path
@@ -132,6 +137,9 @@ def compare(options: argparse.Namespace) -> int:
     """Run the command; ValueError for whatever its user can put right."""
     base_name, _ = options.base
     metrics = choose_metrics(options.metric, all_metrics=options.all_metrics)
+    if options.out is not None:
+        read = (path for _, path in (*options.also, options.base, *options.other))
+        require_other_file(options.out, options.rows, *read)
     comparison = compare_files(
         options.rows,
         dict([*options.also, options.base, *options.other]),
@@ -143,6 +151,7 @@ def compare(options: argparse.Namespace) -> int:
         write_json(comparison.to_dict())
     else:
         print_comparison(comparison, metrics=metrics)
+    sys.stderr.writelines(f"{note}\n" for note in comparison.notes)
     if options.out:
         write_text_atomic(options.out, json.dumps(comparison.to_dict(), indent=2) + "\n")
         sys.stderr.write(f"wrote {options.out}\n")

@@ -15,18 +15,22 @@ mistake in the call, 3 where the money for a model on a server is spent.
 """
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from affect.config import load_config
 from affect.jsonl import scan_jsonl
 from affect.run_folder import RunFolder
-from evaluation.command_line import make_parser, run_command
+from affect.without_passwords import without_passwords
+from evaluation.command_line import SOME_FAILED, file_name, make_parser, run_command
+from evaluation.judge.config import JudgeConfig
+from evaluation.predictions import read_predictions
 
 PROG = "evaluate"
-SOME_FAILED = 1
 STEPS = {
     "import_annotations": "evaluation.import_annotations",
     "import_predictions": "evaluation.import_predictions",
@@ -52,7 +56,9 @@ def _options(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]
         "--video-root", type=Path, help="where video paths start (default: the rows file's folder)"
     )
     parser.add_argument(
-        "--name", help="of predictions and scores (default: the rows file's name to its first dot)"
+        "--name",
+        type=file_name,
+        help="of predictions and scores (default: the rows file's name to its first dot)",
     )
     parser.add_argument(
         "--out", type=Path, help="run folder that gets everything (default: that of --run)"
@@ -69,13 +75,21 @@ def _options(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]
         help="of annotations that are no rows: one segment of two with one emotion",
     )
     parser.add_argument("--judge", type=Path, help="its YAML, such as configs/judge/paper.yaml")
+    parser.add_argument(
+        "--judge-budget",
+        help="frames that the judge is shown: a budget.json, or 'default' (default: its YAML's, "
+        "else those of the replies, which imported ones do not say)",
+    )
     parser.add_argument("--no-report", action="store_true", help="write no page")
     options, rest = parser.parse_known_args(argv)
     if (options.predictions is None) != (options.system is None):
         parser.error("--predictions FILE and --system NAME go together")
+    if options.judge is None and options.judge_budget is not None:
+        parser.error("--judge-budget needs --judge FILE")
     if options.predictions is not None and (options.run is not None or rest):
         parser.error(
-            "--predictions FILE is imported: no model is asked, so no option of predict fits"
+            "--predictions FILE is imported: no model is asked, so no option of predict fits: "
+            + shlex.join(["--run"] if options.run is not None else rest)
         )
     if options.out is None and options.run is None:
         parser.error("--out FOLDER is needed, which gets predictions, scores and the page")
@@ -98,23 +112,30 @@ def is_rows_file(path: Path) -> bool:
 
 def evaluate(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Run the steps in order; the exit code of the one that ends it, else 0 or 1."""
+    judge = _judge_config(options)
     folder = options.out or options.run
     name = options.name or options.rows.name.partition(".")[0]
     rows, video_root = options.rows, options.video_root or options.rows.parent
-    if not is_rows_file(rows):
+    is_rows = is_rows_file(rows)
+    if not is_rows:
         rows = folder / "rows" / f"{name}.jsonl"
+    on_rows = ("--rows", rows, "--video-root", video_root, "--name", name, "--out", folder)
+    which = () if options.run is None else ("--run", options.run)
+    if options.predictions is None:
+        _check_predict_options(*which, *on_rows, *rest)
+    if not is_rows:
         more = [] if options.label_map is None else ["--label-map", options.label_map]
         more += ["--merge-equal-neighbours"] if options.merge_equal_neighbours else []
         from_file = ("--file", options.rows, "--video-root", video_root, "--out", rows)
         if code := _step("import_annotations", *from_file, *more):
             return code
     predictions = RunFolder(folder).predictions(name)
-    on_rows = ("--rows", rows, "--video-root", video_root, "--name", name, "--out", folder)
     if options.predictions is not None:
         theirs = ("--file", options.predictions, "--system", options.system)
         failed = _step("import_predictions", *theirs, *on_rows)
+        if judge is not None and not (options.judge_budget or judge.budget):
+            _check_frames_are_known(predictions)
     else:
-        which = () if options.run is None else ("--run", options.run)
         failed = _step("predict", *which, *on_rows, *rest)
     if failed not in (0, SOME_FAILED):
         return failed
@@ -124,7 +145,8 @@ def evaluate(options: argparse.Namespace, rest: Sequence[str]) -> int:
             return code
     if options.judge is not None:
         judged = ("--run", folder, "--name", name, "--rows", rows, "--video_root", video_root)
-        code = _step("judge", "--config", options.judge, *judged)
+        shown = () if options.judge_budget is None else ("--budget", options.judge_budget)
+        code = _step("judge", "--config", options.judge, *judged, *shown)
         if code not in (0, SOME_FAILED):
             return code
         failed = failed or code
@@ -135,10 +157,43 @@ def evaluate(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return failed
 
 
+def _check_predict_options(*arguments: str | Path) -> None:
+    """A mistake in them shows now, and not after every annotated clip was decoded."""
+    from evaluation.predict_options import read_options
+
+    read_options([str(argument) for argument in arguments])
+
+
+def _judge_config(options: argparse.Namespace) -> JudgeConfig | None:
+    """A mistake in it shows now, and not after hours of predicting."""
+    if options.judge is None:
+        return None
+    if not options.judge.is_file():
+        raise ValueError(f"--judge {options.judge}: there is no such file")
+    config = load_config(JudgeConfig, options.judge)
+    key = config.model.api_key_env
+    if key and not os.environ.get(key, "").strip():
+        raise ValueError(
+            f"--judge {options.judge}: its key is read from the environment variable {key}, which "
+            "is not set"
+        )
+    return config
+
+
+def _check_frames_are_known(predictions: Path) -> None:
+    if predictions.is_file() and read_predictions(predictions).header.budget is None:
+        raise ValueError(
+            f"{predictions}: does not say which frames its model was shown; name what the judge "
+            "is to be shown: --judge-budget FILE (a budget.json), or --judge-budget default for "
+            "2 fps and 4 to 30 frames"
+        )
+
+
 def _step(command: str, *arguments: str | Path) -> int:
     """One command, told before it is run."""
     argv = [str(argument) for argument in arguments]
-    sys.stderr.write(f"\n== python -m evaluation.{command} {shlex.join(argv)}\n")
+    told = without_passwords(shlex.join(argv))
+    sys.stderr.write(f"\n== python -m evaluation.{command} {told}\n")
     sys.stderr.flush()
     code: int = import_module(STEPS[command]).main(argv)
     return code

@@ -20,15 +20,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from affect.file_hash import sha256_of_file
+from affect.first_fault import first_fault
 from affect.records import Row, read_rows
 from affect.run_folder import RunFolder
-from evaluation.command_line import make_parser, run_command
+from evaluation.command_line import SOME_FAILED, file_name, make_parser, run_command
 from evaluation.foreign.importing import SETTINGS, Source, Survey, survey_source, write_import
 from evaluation.foreign.row_matching import RowMatcher
 from evaluation.predictions import PredictionHeader
 
 PROG = "import_predictions"
-ROWS_FAILED = 1
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -39,7 +39,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--out", type=Path, required=True, help="run folder that gets predictions/NAME.jsonl"
     )
-    parser.add_argument("--name", required=True, help="of the file of predictions")
+    parser.add_argument("--name", type=file_name, required=True, help="of the file of predictions")
     parser.add_argument(
         "--video-root",
         type=Path,
@@ -65,8 +65,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         "--skip-unknown", action="store_true", help="leave out entries that are of none of the rows"
     )
     options = parser.parse_args(argv)
-    if not options.name or Path(options.name).name != options.name or options.name in {".", ".."}:
-        parser.error(f"--name {options.name!r} must be a plain file name")
     if not options.system.strip():
         parser.error("--system needs a name")
     return options
@@ -85,12 +83,12 @@ def import_predictions(options: argparse.Namespace) -> int:
         options.reply_field,
         options.skip_unknown,
     )
-    survey = survey_source(source, {row.id: row.duration_seconds for row in rows})
+    survey = survey_source(source, {row.id: row for row in rows})
     path = RunFolder(options.out).predictions(options.name)
     is_new = write_import(path, _header(options, survey), source)
     sys.stdout.write(f"{path}: {'written' if is_new else 'was there already, unchanged'}\n")
     sys.stdout.write(_summary(options.system, rows, survey))
-    return ROWS_FAILED if survey.failed else 0
+    return SOME_FAILED if survey.failed else 0
 
 
 def _header(options: argparse.Namespace, survey: Survey) -> PredictionHeader:
@@ -119,9 +117,7 @@ def _header(options: argparse.Namespace, survey: Survey) -> PredictionHeader:
             **origin,
         )
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{options.file}:1: header field {field}: {first['msg']}") from error
+        raise ValueError(f"{options.file}:1: header field {first_fault(error)}") from error
 
 
 def _summary(system: str, rows: Sequence[Row], survey: Survey) -> str:

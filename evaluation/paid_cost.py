@@ -22,16 +22,15 @@ class PaidCost:
     num_unknown: int = 0
     cost: float = 0.0
 
-    def add(self, call: Call) -> bool:
-        """Count a call's reply; False where it bought none (a kept reply, a try that failed)."""
+    def add(self, call: Call) -> None:
+        """Count a call's reply, if it bought one: no kept reply, no try that failed."""
         if call.from_cache or not call.has_reply:
-            return False
+            return
         self.num_replies += 1
         if call.cost is None:
             self.num_unknown += 1
         else:
             self.cost += call.cost
-        return True
 
     @property
     def text(self) -> str:

@@ -25,33 +25,28 @@ from pathlib import Path
 from affect.file_hash import sha256_of_file
 from affect.llm.chat import BudgetSpentError
 from affect.llm.model_section import ModelSection
-from affect.records import Row, read_rows, resolve_video
+from affect.records import Row, read_rows
 from affect.run_folder import RunFolder
-from affect.trained_budget import TrainedBudget, read_budget
-from affect.video import FrameBudget, GuardedReader, Quarantine
+from affect.trained_budget import TrainedBudget
+from affect.video import GuardedReader, Quarantine
 from affect.weights_hash import sha256_of_weights
-from evaluation.checkpoint import Checkpoint, choose_budget, find_checkpoint, given_budget
-from evaluation.command_line import USER_MISTAKE, run_command
+from evaluation.checkpoint import (
+    Checkpoint,
+    choose_budget,
+    find_checkpoint,
+    given_budget,
+    named_budget,
+)
+from evaluation.command_line import MONEY_SPENT, SOME_FAILED, USER_MISTAKE, run_command
 from evaluation.predict_options import PROG, read_options
 from evaluation.predicting import answer_rows
 from evaluation.prediction_writer import PredictionWriter
 from evaluation.predictions import PredictionHeader
 from evaluation.predictors.opening import open_predictor
+from evaluation.row_videos import require_videos
 from evaluation.settings import Sampling
 
-ROWS_FAILED = 1
-MONEY_SPENT = 3
-DEFAULT_BUDGET = "default"
-
 Asked = Checkpoint | ModelSection
-
-
-def _read_budget(text: str | None) -> TrainedBudget | None:
-    if text is None:
-        return None
-    if text == DEFAULT_BUDGET:
-        return TrainedBudget(video=FrameBudget())
-    return read_budget(Path(text))
 
 
 def _asked(options: argparse.Namespace) -> Asked:
@@ -62,7 +57,7 @@ def _asked(options: argparse.Namespace) -> Asked:
 
 
 def _budget(options: argparse.Namespace, asked: Asked) -> TrainedBudget:
-    given = _read_budget(options.budget)
+    given = None if options.budget is None else named_budget(options.budget)
     if isinstance(asked, Checkpoint):
         return choose_budget(asked, given, allow_other=options.allow_other_budget)
     return given_budget(asked.model, given, allow_other=options.allow_other_budget)
@@ -86,23 +81,11 @@ def _sampling(options: argparse.Namespace, budget: TrainedBudget, asked: Asked) 
     )
 
 
-def _has_video(video_root: Path, row: Row) -> bool:
-    try:
-        return resolve_video(video_root, row.video).is_file()
-    except ValueError:  # leads out of the root: the row fails when it is asked
-        return False
-
-
 def _read(rows_path: Path, video_root: Path) -> list[Row]:
     rows = read_rows(rows_path)
     if not rows:
         raise ValueError(f"{rows_path}: there is no row in it")
-    # One missing clip is a row that fails; all of them missing is a wrong folder.
-    if not any(_has_video(video_root, row) for row in rows):
-        raise ValueError(
-            f"{video_root}: holds none of the {len(rows)} videos (the first would be "
-            f"{rows[0].video}); name their folder with --video-root"
-        )
+    require_videos(video_root, rows, "--video-root")
     return rows
 
 
@@ -179,7 +162,7 @@ def predict(options: argparse.Namespace) -> int:
         f"{path}: {outcome.num_answered} rows answered, {outcome.num_kept} kept from before, "
         f"{outcome.num_failed} failed{f'; {paid}' if paid else ''}\n"
     )
-    return ROWS_FAILED if outcome.num_failed else 0
+    return SOME_FAILED if outcome.num_failed else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

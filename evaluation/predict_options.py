@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from affect.video import DECODE_TIMEOUT_SECONDS
-from evaluation.command_line import make_parser
+from evaluation.command_line import file_name, make_parser
 from evaluation.endpoint_options import (
     OPTION,
     describe_endpoint_options,
@@ -59,8 +59,6 @@ def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--checkpoint N needs --run RUN")
     if options.run is None and options.out is None:
         parser.error(f"{named[0]} needs --out FOLDER for its predictions")
-    if not options.name or Path(options.name).name != options.name or options.name in {".", ".."}:
-        parser.error(f"--name {options.name!r} must be a plain file name")
     if is_endpoint and options.engine is not None:
         parser.error(f"--engine {options.engine} is for a checkpoint, not for an endpoint")
     options.engine = ENDPOINT if is_endpoint else options.engine or TRANSFORMERS
@@ -94,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="where the rows' video paths start (default: the rows file's folder)",
     )
-    what.add_argument("--name", required=True, help="of the file of predictions")
+    what.add_argument("--name", type=file_name, required=True, help="of the file of predictions")
     what.add_argument(
         "--out", type=Path, help="folder that gets predictions/NAME.jsonl (default: the run)"
     )

@@ -47,10 +47,10 @@ def answer_rows(
     strangers = sorted(output.answered - {row.id for row in rows})
     if strangers:
         raise ValueError(f"{output.path}: answers {strangers[0]!r}, which is not among the rows")
-    todo = [row for row in rows if row.id not in output.answered]
-    num_kept = len(rows) - len(todo)
+    remaining = [row for row in rows if row.id not in output.answered]
+    num_kept = len(rows) - len(remaining)
     num_answered = num_failed = 0
-    waiting = {row.id for row in todo}
+    waiting = {row.id for row in remaining}
     with (
         tqdm(
             total=len(rows),
@@ -59,7 +59,7 @@ def answer_rows(
             unit="clip",
             disable=not show_progress,
         ) as progress,
-        closing(_as_generator(answer(todo))) as pieces,
+        closing(_as_generator(answer(remaining))) as pieces,
     ):
         for answers in pieces:
             assert answers.keys() <= waiting, answers.keys() - waiting

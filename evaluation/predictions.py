@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from affect.first_fault import first_fault
 from affect.jsonl import numbered_jsonl
 
 LOCAL_ENGINE = "transformers"
@@ -31,8 +32,9 @@ NOT_COMPARED = frozenset({"model", "rows", "video_root"})
 class PredictionHeader(BaseModel):
     """How the replies came about; fields that are unknown (another system's) are None.
 
-    engine: `transformers`, `vllm`, or `endpoint` for a model on a server. endpoint: what decides
-    that model's replies (`ModelSection.identity`), without its address.
+    engine: `transformers`, `vllm`, `endpoint` for a model on a server, or `imported` for another
+    system's. endpoint: what decides that model's replies (`ModelSection.identity`), without its
+    address.
     budget: the frame budget the videos were sampled under. max_new_tokens: in tokens.
     model_sha256, rows_sha256: of the weights' and rows file's content.
     """
@@ -110,9 +112,7 @@ def _header(value: Mapping[str, Any], where: str) -> PredictionHeader:
     try:
         return PredictionHeader.model_validate(value["header"])
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "header"
-        raise ValueError(f"{where}: header field {field}: {first['msg']}") from error
+        raise ValueError(f"{where}: header field {first_fault(error, 'header')}") from error
 
 
 _FIELDS: Mapping[str, tuple[type, ...]] = {

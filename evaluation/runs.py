@@ -4,12 +4,49 @@ runs = load_runs([Path("runs/sft"), Path("runs/grpo")], "test", labels={})
 [run.label for run in runs]                       # ['sft', 'grpo']
 """
 
+import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from evaluation.command_line import file_name
 from evaluation.metrics import Bootstrap
 from evaluation.run_results import RunResults, load_run
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """RUN..., --name, --rows, --video-root and --label: what `runs_of` reads."""
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder")
+    parser.add_argument(
+        "--name",
+        type=file_name,
+        default="test",
+        help="of the predictions: predictions/NAME.jsonl",
+    )
+    parser.add_argument(
+        "--rows", type=Path, help="the rows' file (default: the one that the predictions name)"
+    )
+    parser.add_argument(
+        "--video-root", type=Path, help="where the rows' video paths start (default: as predicted)"
+    )
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="LABEL=RUN",
+        help="how a run is called; may be given again (default: from its folder)",
+    )
+
+
+def runs_of(options: argparse.Namespace) -> list[RunResults]:
+    """The runs that the options of `add_run_options` name. Raises ValueError as `load_runs`."""
+    return load_runs(
+        options.runs,
+        options.name,
+        labels=parse_labels(options.label, options.runs),
+        rows=options.rows,
+        video_root=options.video_root,
+    )
 
 
 def parse_labels(given: Sequence[str], paths: Sequence[Path]) -> dict[Path, str]:

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from affect.atomic import write_text_atomic
 from affect.run_folder import RunFolder
-from evaluation.clips import load_clips, read_truths
+from evaluation.clips import load_clips, read_truths, tell_other_rows
 from evaluation.command_line import (
     add_metric_options,
     add_scoring_options,
     make_console,
     make_parser,
+    require_other_file,
     run_command,
     write_json,
 )
@@ -61,6 +62,8 @@ def score(options: argparse.Namespace) -> int:
     """Run the command; ValueError for whatever its user can put right."""
     bootstrap = Bootstrap(options.replicates, options.seed)
     metrics = choose_metrics(options.metric, all_metrics=options.all_metrics)
+    if options.out is not None:
+        require_other_file(options.out, options.predictions, options.rows)
     predictions = read_predictions(options.predictions)
     clips = load_clips(read_truths(options.rows), predictions)
     rows = score_clips(clips, options.protocol, bootstrap)
@@ -70,6 +73,8 @@ def score(options: argparse.Namespace) -> int:
         write_json([row.to_dict() for row in rows])
     else:
         make_console().print(score_table({options.predictions.stem: rows}, metrics=metrics))
+    if told := tell_other_rows(predictions, options.rows):
+        sys.stderr.write(f"{told}\n")
     sys.stderr.write(f"wrote {out}\n")
     return 0
 

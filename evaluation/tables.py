@@ -26,6 +26,8 @@ METRIC_TITLES = {
 }
 RELEASED_EMO_ACC = "Emo-Acc at any IoU"
 UNDEFINED = "-"
+PAPER_METRICS = ("sc_acc", "miou_segment", "emo_acc")
+"""The three that the paper's tables have."""
 
 ALL_METRICS = tuple(dict.fromkeys(name for one in PROTOCOLS.values() for name in one.metrics))
 HEADLINE_METRICS = tuple(METRIC_TITLES)
@@ -54,10 +56,19 @@ def percent(mean: float | None, low: float | None, high: float | None, sign: str
     """`57.0 [52.1, 61.8]` from fractions; `sign="+"` writes the sign of differences."""
     if mean is None:
         return UNDEFINED
-    text = f"{100 * mean:{sign}.1f}"
+    text = f"{100 * mean:{sign}z.1f}"
     if low is None or high is None:
         return text
-    return f"{text} [{100 * low:{sign}.1f}, {100 * high:{sign}.1f}]"
+    return f"{text} [{100 * low:{sign}z.1f}, {100 * high:{sign}z.1f}]"
+
+
+def points(mean: float | None, low: float | None, high: float | None) -> str:
+    """`3.41 [3.20, 3.62]`, of a scale such as the judges' 0 to 5."""
+    if mean is None:
+        return UNDEFINED
+    if low is None or high is None:
+        return f"{mean:.2f}"
+    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _counts(row: ScoreRow) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from affect.first_fault import first_fault
 from affect.run_folder import write_json
 from publish.processor_files import RECORD_FILE
 
@@ -91,8 +92,6 @@ def read_record(folder: Path) -> ExportRecord:
             f"{folder}: has no {RECORD_FILE}, so it was not written by an export"
         ) from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{path}: field {field}: {first['msg']}") from error
+        raise ValueError(f"{path}: field {first_fault(error)}") from error
     except ValueError as error:
         raise ValueError(f"{path}: not JSON ({error})") from error

@@ -18,6 +18,7 @@ from affect.atomic import write_text_atomic
 from affect.config.known_keys import hint, nearest
 from affect.config.section import dotted_names, named_section_of, section_of
 from affect.config.strict_yaml import dump_yaml, read_yaml_mapping
+from affect.without_passwords import without_passwords
 
 ConfigT = TypeVar("ConfigT", bound=BaseModel)
 KeyPath = tuple[str, ...]
@@ -152,7 +153,7 @@ def _faults(
         subject = f"{name}: " if name and place != _option(option, name) else ""
         # A cross-field check is handed the whole section: its message names what matters.
         whole_section = item["type"] == "value_error" and isinstance(item["input"], Mapping)
-        given = "" if whole_section else f" (got {item['input']!r})"
+        given = "" if whole_section else f" (got {without_passwords(repr(item['input']))})"
         meaning = item["msg"].removeprefix("Value error, ")
         if item["type"] in {"tuple_type", "list_type"}:
             meaning = "Input should be a list, as in [first, second]"

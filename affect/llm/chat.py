@@ -29,6 +29,8 @@ FAILURE_KINDS: tuple[str, ...] = FailureKind.__args__  # type: ignore[attr-defin
 bad_request (other 4xx), not_allowed (401, 403), not_found (404: no such model or address): tried
 again only in another run.
 refused, empty, cut_off (token limit), off_schema, too_long: the reply, asked for again first."""
+SERVER_KINDS = frozenset(FAILURE_KINDS) - {"refused", "empty", "cut_off", "off_schema", "too_long"}
+"""Failures that say something of a server and nothing of what was asked."""
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 

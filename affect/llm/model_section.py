@@ -9,11 +9,17 @@
 Keys come from the environment and stand in no configuration.
 """
 
+import re
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from affect.config.section import Section
+
+_SECRET = re.compile(
+    r"(?i)api[_-]?key|authorization|password|secret|(access|auth|bearer)[_-]?token"
+)
 
 
 class ModelSection(Section):
@@ -58,6 +64,18 @@ class ModelSection(Section):
             raise ValueError("must begin with http:// or https://, as in http://host:8000/v1")
         return url
 
+    @field_validator("extra_body")
+    @classmethod
+    def _body_holds_no_key(cls, body: dict[str, Any]) -> dict[str, Any]:
+        """It stands in `identity`, and so in every file of replies."""
+        for name in _names(body):
+            if _SECRET.search(name):
+                raise ValueError(
+                    f"{name} looks like a key, which would stand in files; name the environment "
+                    "variable that holds it as api_key_env"
+                )
+        return body
+
     @property
     def identity(self) -> dict[str, Any]:
         """What decides its replies; where it stands and what it costs do not."""
@@ -71,3 +89,14 @@ class ModelSection(Section):
     def is_same_model(self, other: "ModelSection") -> bool:
         """Whether the words are the same model's, however it is sampled or shown clips."""
         return self.model == other.model
+
+
+def _names(value: Any) -> Iterator[str]:
+    """The keys of all mappings within."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _names(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _names(inner)

@@ -4,7 +4,8 @@
 
 The page needs no network. It plays the clips beside it, one video at a time; it is filled in by
 keys or mouse, keeps what was given in the browser, saves the same CSV that stands beside it, filled
-in, and takes such a CSV again. Every text is escaped.
+in, and takes such a CSV again. Every text is escaped, and the page's policy lets no script run but
+its own.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from affect.emotion_colors import INK, emotion_color
+from affect.page_policy import page_policy
 from affect.printable import printable
 from affect.sheets.cell_text import FORMULA
 from affect.sheets.form import COMMENT, Form
@@ -51,6 +53,7 @@ def render_page(
         "storage": f"{form.name}/"
         + hashlib.sha256(render_csv(form, expert, lines).encode()).hexdigest(),
     }
+    script = _part("table.js") + _part("page.js")
     return _PAGE.format(
         title=_text(f"{form.title}: {expert}"),
         num_videos=len(videos),
@@ -66,7 +69,8 @@ def render_page(
         style=_part("page.css"),
         # Within a script a `<` alone could end the element; as its JSON escape it cannot.
         sheet=json.dumps(sheet).replace("<", "\\u003c"),
-        script=_part("table.js") + _part("page.js"),
+        script=script,
+        policy=page_policy(script),
     )
 
 
@@ -194,6 +198,7 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
 <style>{style}</style>
 </head>

@@ -13,13 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from affect.csv_records import csv_records
 from affect.printable import printable
 from affect.sheets.cell_text import as_text, from_text
 from affect.sheets.form import COMMENT, Form
 from affect.sheets.items import SheetItem
-
-MAX_CELL_CHARACTERS = 1_000_000
-"""A longer cell is none of ours; Python's own limit, 131,072, is below what a reply may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +75,11 @@ def read_csv(form: Form, path: Path) -> Iterator[tuple[int, RatedItem]]:
         raise ValueError(
             f"{path}: not UTF-8 at byte {error.start}; save it as CSV UTF-8"
         ) from error
-    csv.field_size_limit(MAX_CELL_CHARACTERS)
-    # newline="" leaves line ends within cells to the reader, as csv asks for.
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    line = 1
-    try:
-        for row in reader:
-            if line == 1:
-                _check_header(form, path, row)
-            elif row:
-                yield line, _rated(form, f"{path}:{line}", row)
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{path}:{line}: not CSV: {error}") from error
-    if line == 1:
-        _check_header(form, path, [])
+    (_, header), *records = csv_records(path, text) or [(1, [])]
+    _check_header(form, path, header)
+    for line, row in records:
+        if row:
+            yield line, _rated(form, f"{path}:{line}", row)
 
 
 def _check_header(form: Form, path: Path, row: Sequence[str]) -> None:

@@ -5,12 +5,11 @@
 The key is written last: a folder that holds one is whole.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 from affect.atomic import write_bytes_atomic, write_text_atomic
+from affect.relative_url import relative_url
 from affect.sheets.form import Form
 from affect.sheets.items import KEY_FILE, Item, SheetKey
 from affect.sheets.page import render_page
@@ -55,5 +54,4 @@ def link_to(out_dir: Path, video_root: Path, video: str) -> str:
         raise ValueError(
             f"video: there is no file {path}; is {video_root} the folder of the clips?"
         )
-    relative = Path(os.path.relpath(path, out_dir.resolve())).as_posix()
-    return quote(relative, errors="surrogatepass")
+    return relative_url(path, out_dir.resolve())

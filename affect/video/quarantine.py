@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from affect.first_fault import first_fault
 from affect.jsonl import JsonlWriter, scan_jsonl
 from affect.video.open import VideoPath
 
@@ -122,7 +123,7 @@ class Quarantine:
                 entry = QuarantinedFile.model_validate(line.row)
             except ValueError as error:
                 raise ValueError(
-                    f"{self.path}:{line.number}: {_first_fault(error)}; remove the line"
+                    f"{self.path}:{line.number}: {_told(error)}; remove the line"
                 ) from error
             files[entry.path] = entry  # the latest line about a file counts
         self._files, self._version = files, version
@@ -132,8 +133,7 @@ def _version_of(state: os.stat_result) -> tuple[int, int]:
     return state.st_size, state.st_mtime_ns
 
 
-def _first_fault(error: ValueError) -> str:
+def _told(error: ValueError) -> str:
     if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return first_fault(error)
     return str(error)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from affect.llm.chat import BudgetSpentError
+from affect.llm.chat import SERVER_KINDS, BudgetSpentError
 from affect.video import VideoError
 from affect.video.content_hash import ContentHashes
 from data_prep.build.journal import FileState, Journal
@@ -29,15 +29,6 @@ OnOutcome = Callable[[str, Outcome, bool], None]
 
 RunVideo = Callable[[BuildVideo], Awaitable[Outcome]]
 """As `data_prep.build.run_video.run_video`, wherever it is done."""
-
-
-SERVER_KINDS = frozenset(
-    {
-        "timeout", "connection", "rate_limited", "server_error", "bad_request", "not_allowed",
-        "not_found",
-    }
-)  # fmt: skip
-"""Failures that say something of a server and nothing of the video."""
 
 
 @dataclass(frozen=True)

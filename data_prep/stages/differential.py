@@ -15,12 +15,13 @@ from pydantic import Field
 from affect.frozen import Frozen
 from affect.llm.chat import Models, Question, TooLongError
 from affect.llm.quoted import quoted
+from affect.llm.told_pictures import shown
 from affect.prompts import render_prompt
 from affect.timeline import is_blank
 from data_prep.build.config import DescribeSection
 from data_prep.clip import Clip
 from data_prep.records import Description, Span
-from data_prep.stages.parts import seconds, shown
+from data_prep.stages.parts import seconds
 
 PROMPTS = ("build_describe", "build_describe_again")
 MAX_ENTITY_WORDS = 4

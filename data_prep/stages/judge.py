@@ -17,12 +17,13 @@ from affect.frozen import Frozen, canonical_json
 from affect.judge_dimensions import JUDGE_DIMENSIONS
 from affect.llm.chat import Models, Part, Question, TooLongError
 from affect.llm.quoted import quoted
+from affect.llm.told_pictures import shown
 from affect.prompts import render_prompt
 from affect.timeline import is_blank
 from data_prep.build.config import JudgeSection
 from data_prep.clip import Clip
 from data_prep.records import Judged, Judgement, Reasoned, Reasoning
-from data_prep.stages.parts import seconds, shown
+from data_prep.stages.parts import seconds
 from data_prep.stages.stage import stage
 from data_prep.stages.together import together
 

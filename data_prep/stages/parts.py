@@ -8,10 +8,6 @@ Pictures are shown by `affect.llm.told_pictures`, words of another model go in b
 
 from collections.abc import Sequence
 
-from affect.llm.told_pictures import shown
-
-__all__ = ["listed", "seconds", "shown"]
-
 
 def seconds(value_seconds: float) -> str:
     """A time as prompts write it: one decimal."""

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from affect.frozen import Frozen
 from affect.llm.chat import Models, Question
+from affect.llm.told_pictures import shown
 from affect.prompts import render_prompt
 from affect.taxonomy import DAR_SPELLINGS
 from affect.timeline import BOUNDARY_TOLERANCE_SECONDS, is_blank
@@ -21,7 +22,7 @@ from data_prep.build.config import ProposeSection
 from data_prep.clip import Clip
 from data_prep.records import MIN_SEGMENT_SECONDS, Looked, Proposed, Span, StageFailure
 from data_prep.stages.lengths import FLOAT_NOISE_SECONDS, is_long_enough
-from data_prep.stages.parts import seconds, shown
+from data_prep.stages.parts import seconds
 from data_prep.stages.stage import stage
 
 _LABELS = frozenset(spelling.casefold() for spelling in DAR_SPELLINGS)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from affect.llm.chat import Frames, Models, Part, Question
 from affect.llm.quoted import quoted
+from affect.llm.told_pictures import shown
 from affect.prompts import render_prompt
 from affect.taxonomy import DAR_EMOTIONS
 from data_prep.build.config import ReasonSection
@@ -26,7 +27,7 @@ from data_prep.records import (
     Reasoning,
     Span,
 )
-from data_prep.stages.parts import listed, seconds, shown
+from data_prep.stages.parts import listed, seconds
 from data_prep.stages.reason_reply import check_reply, reply_choosing
 from data_prep.stages.snap import joined_events
 from data_prep.stages.stage import stage

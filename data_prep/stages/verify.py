@@ -17,13 +17,14 @@ from pydantic import Field
 from affect.frozen import Frozen
 from affect.llm.chat import Frames, Models, Question
 from affect.llm.quoted import quoted
+from affect.llm.told_pictures import shown
 from affect.prompts import render_prompt
 from affect.timeline import MAX_SEGMENTS
 from data_prep.build.config import VerifySection
 from data_prep.clip import Clip
 from data_prep.records import MIN_SEGMENT_SECONDS, Cut, Integrity, Looked, Snapped, Span, Verified
 from data_prep.stages.lengths import are_long_enough, cut_at
-from data_prep.stages.parts import seconds, shown
+from data_prep.stages.parts import seconds
 from data_prep.stages.snap import joined_events
 from data_prep.stages.stage import stage
 

@@ -12,7 +12,6 @@ expected; 2: the command itself was wrong; 130: interrupted.
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from rich.console import Console
 
+from affect.usable_cores import num_usable_cores
 from affect.video import FrameBudget, GuardedReader
 from data_prep.validate.check import check_file
 from data_prep.validate.report import as_json, fault_table, summary
@@ -78,7 +78,10 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--decode-timeout-seconds", type=float, help="for one video (default: 120)")
     parser.add_argument(
-        "--workers", type=int, default=_num_cores(), help="videos decoded at once (default: cores)"
+        "--workers",
+        type=int,
+        default=num_usable_cores(),
+        help="videos decoded at once (default: cores)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args(argv)
@@ -86,10 +89,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _settings(options: argparse.Namespace) -> tuple[Settings, Path]:

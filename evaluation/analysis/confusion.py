@@ -5,6 +5,11 @@ So the matrix's sum is the denominator of mIoU and Emo-Acc, and a clip without a
 it counts, stands in the column NOTHING with each of its true segments. Overlap is not asked for:
 `strict` and `paper` pair whatever overlaps at all, `released` whatever has the same index.
 
+A line's sum is how often the truth says its label (not under `released`, which leaves out what has
+no index in common). A column's sum may be less than how often replies say it: a predicted segment
+has a place of its own only as far as the clip has more of them than true ones, and under `strict`
+the others left over share the places of true ones that are left over.
+
 Example: truth [0-4 Joy][4-8 Fear], reply [0-8 Joy] under `strict`: Joy-Joy 1, Fear-NOTHING 1.
 """
 

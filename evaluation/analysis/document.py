@@ -135,6 +135,6 @@ def write_analysis(path: Path, documents: Sequence[Analysis]) -> None:
 def read_analysis(path: Path) -> list[Analysis]:
     """Raises ValueError naming the file for what is no such list."""
     try:
-        return [Analysis.model_validate(one) for one in json.loads(path.read_bytes())]
-    except (ValueError, TypeError) as error:
+        return Analysis.list_from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ValueError(f"{path}: not an analysis: {error}") from error

@@ -21,8 +21,8 @@ from affect.taxonomy import DAR_EMOTIONS
 from evaluation.analysis.document import EmotionRow, Share
 from evaluation.metrics import Clip, ClipScore
 from evaluation.metrics.bootstrap import FloatArray
+from evaluation.metrics.ratios import GOOD_TIOU
 
-MIN_TIOU = 0.5
 _PLACES = {emotion: place for place, emotion in enumerate(DAR_EMOTIONS)}
 
 
@@ -50,7 +50,7 @@ class EmotionCounts:
                 continue
             place = _PLACES[pair.truth_emotion]
             self.tiou[row, place] += pair.tiou
-            if pair.same_emotion and pair.tiou >= MIN_TIOU - slack:
+            if pair.same_emotion and pair.tiou >= GOOD_TIOU - slack:
                 self.correct[row, place] += 1
                 # Under `paper` one predicted segment may be right for two true ones.
                 self.correct_predicted[row, place] += pair.predicted_index not in partners

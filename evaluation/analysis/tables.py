@@ -12,13 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluation.analysis.document import Analysis, Share
-from evaluation.tables import UNDEFINED, metric_title, percent
+from evaluation.tables import PAPER_METRICS, UNDEFINED, metric_title, percent
 
 NUM_CONFUSIONS = 10
 NUM_TRANSITIONS = 5
 """Shown of those that replies make too often, and of those that they make too seldom."""
-
-BREAKDOWN_METRICS = ("sc_acc", "miou_segment", "emo_acc")
 
 
 def analysis_tables(analysis: Analysis) -> list[Table]:
@@ -75,7 +73,7 @@ def confusions_table(analysis: Analysis) -> Table:
     num_wrong, num_places = sum(entry[0] for entry in wrong), sum(map(sum, counts))
     table = _table(
         f"Largest confusions, {analysis.protocol}",
-        f"{num_wrong} of {num_places} places have two labels; "
+        f"The two sides of {num_wrong} in {num_places} places differ; "
         f"{len(wrong)} pairs of labels in all. (none): no partner.",
         ("truth", "reply"),
         ("places", "percent of the truth's"),
@@ -110,7 +108,7 @@ def transitions_table(analysis: Analysis) -> Table:
                 Text(found.labels[place[1]]),
                 f"{100 * truth[place] / found.num_truth:.1f} ({truth[place]})",
                 f"{100 * predicted[place] / found.num_predicted:.1f} ({predicted[place]})",
-                f"{points[place]:+.1f}",
+                f"{points[place]:+z.1f}",
             )
         table.add_section()
     return table
@@ -149,7 +147,7 @@ def breakdowns_table(analysis: Analysis) -> Table:
         ("by", "group"),
         (
             "clips scored / unparsed / missing",
-            *(metric_title(analysis.protocol, metric) for metric in BREAKDOWN_METRICS),
+            *(metric_title(analysis.protocol, metric) for metric in PAPER_METRICS),
         ),
     )
     for cells in _breakdown_rows(analysis):
@@ -167,6 +165,6 @@ def _breakdown_rows(analysis: Analysis) -> Iterator[tuple[str | Text, ...] | Non
                 "" if position else breakdown.by,
                 Text(group.name),
                 f"{group.num_scored} / {group.num_unparsed} / {group.num_missing}",
-                *(_percent(group.metrics[metric]) for metric in BREAKDOWN_METRICS),
+                *(_percent(group.metrics[metric]) for metric in PAPER_METRICS),
             )
         yield None

@@ -20,14 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaluation.foreign.csv_table import SUFFIXES, CsvTable, read_csv
+from evaluation.foreign.csv_table import END, NUMBER, START, SUFFIXES, CsvTable, read_csv
 from evaluation.foreign.json_entries import Entry, read_json_entries
 
 VIDEO = ("video", "videos", "path", "video_id")
-START, END = ("start", "start_time"), ("end", "end_time")
 EMOTION, REASON = ("emotion", "label"), ("reason",)
 DURATION = ("duration", "video_duration", "duration_seconds")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def _from_csv(path: Path) -> list[Annotation]:
     video = _column(path, table, VIDEO)
     start, end = _column(path, table, START), _column(path, table, END)
     emotion = _column(path, table, EMOTION)
-    reason, duration = _optional(table, REASON), _optional(table, DURATION)
+    reason, duration = table.find(REASON), table.find(DURATION)
     found: dict[str, Annotation] = {}
     for line in table.lines:
         cells = {name: cell.strip() for name, cell in line.cells.items()}
@@ -159,7 +157,7 @@ def _segment(segment: Any, place: str, where: str) -> StatedSegment:
 
 
 def _seconds(value: Any, place: str, name: str) -> float:
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+    if isinstance(value, str) and re.fullmatch(NUMBER, value.strip()):
         value = float(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value):
@@ -172,12 +170,8 @@ def _first(fields: Mapping[str, Any], names: Sequence[str]) -> str | None:
     return next((name for name in names if fields.get(name) is not None), None)
 
 
-def _optional(table: CsvTable, names: Sequence[str]) -> str | None:
-    return next((name for name in names if name in table.columns), None)
-
-
 def _column(path: Path, table: CsvTable, names: Sequence[str]) -> str:
-    name = _optional(table, names)
+    name = table.find(names)
     if name is None:
         raise ValueError(
             f"{path}:1: no column called {' or '.join(names)}; there are {table.names}"

@@ -8,14 +8,18 @@ Names are compared without case and without white space around them; cells stay 
 Example: `[line.cells["video"] for line in read_csv(path).lines]`
 """
 
-import csv
-import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from affect.csv_records import csv_records
 from evaluation.foreign.json_entries import read_utf8
 
 SUFFIXES = {".csv": ",", ".tsv": "\t"}
+START, END = ("start", "start_time"), ("end", "end_time")
+"""What the times of a segment are called, in JSON too; the first that is there counts."""
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""A number as people write it: `+1`, `.5` and `2.` are some that JSON has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,10 @@ class CsvTable:
     columns: tuple[str, ...]
     lines: list[CsvLine]
 
+    def find(self, names: Sequence[str]) -> str | None:
+        """The first of the names that is a column."""
+        return next((name for name in names if name in self.columns), None)
+
     @property
     def names(self) -> str:
         """The columns as an error can tell them."""
@@ -48,17 +56,10 @@ def read_csv(path: Path) -> CsvTable:
     """
     text = read_utf8(path)
     delimiter = SUFFIXES.get(path.suffix.lower(), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     columns: tuple[str, ...] | None = None
     lines: list[CsvLine] = []
-    while True:
-        place = f"{path}:{reader.line_num + 1}"
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(f"{place}: not CSV: {error}") from error
-        if record is None:
-            break
+    for number, record in csv_records(path, text, delimiter):
+        place = f"{path}:{number}"
         if not any(cell.strip() for cell in record):
             continue
         if columns is None:

@@ -21,6 +21,8 @@ from typing import Any
 from affect.file_hash import sha256_of_file
 from affect.jsonl import JsonlWriter
 from affect.parsing import parse_reply
+from affect.row import Row
+from affect.timeline import BOUNDARY_TOLERANCE_SECONDS, reply_tolerance_seconds
 from evaluation.foreign.json_entries import Entry
 from evaluation.foreign.replies import KEY, read_answer, read_entries, read_id
 from evaluation.foreign.row_matching import RowMatcher
@@ -74,11 +76,11 @@ class Survey:
         return " and ".join(sorted(self.kinds, reverse=True)) or "none"
 
 
-def survey_source(source: Source, durations_seconds: Mapping[str, float]) -> Survey:
+def survey_source(source: Source, rows: Mapping[str, Row]) -> Survey:
     """Read the whole file once, writing nothing.
 
     Args:
-        durations_seconds: of each row's clip, by row id.
+        rows: by id; replies are read as they will be scored.
 
     Raises:
         ValueError: by file and line for an entry that can't be read, whose id is no row's or two
@@ -88,7 +90,16 @@ def survey_source(source: Source, durations_seconds: Mapping[str, float]) -> Sur
     for row_id, answer in _answers(source, survey):
         if answer.text is None:
             continue
-        parsed = parse_reply(answer.text, durations_seconds[row_id])
+        row = rows[row_id]
+        parsed = parse_reply(
+            answer.text,
+            row.duration_seconds,
+            tolerance_seconds=(
+                BOUNDARY_TOLERANCE_SECONDS
+                if row.timeline is None
+                else reply_tolerance_seconds(row.timeline)
+            ),
+        )
         survey.num_readable += bool(parsed.segments)
         survey.num_strict += parsed.timeline is not None
         if parsed.faults:

@@ -17,6 +17,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any
 
+from affect.jsonl import without_repeats
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHITE_SPACE = " \t\n\r"
 _MAX_INT_DIGITS = 18
@@ -257,14 +259,5 @@ def _whole_number(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MAX_INT_DIGITS else float(digits)
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    decoded = dict(pairs)
-    if len(decoded) < len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {repeated!r} is written more than once")
-    return decoded
-
-
 _LENIENT = json.JSONDecoder(parse_int=_whole_number)
-_STRICT = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_without_repeats)
+_STRICT = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=without_repeats)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evaluation.foreign.csv_table import SUFFIXES, CsvTable, read_csv
+from evaluation.foreign.csv_table import END, NUMBER, START, SUFFIXES, read_csv
 from evaluation.foreign.json_entries import Entry, Member, read_json_entries
 from evaluation.predictions import Answer
 
@@ -29,11 +29,8 @@ ID_FIELDS = ("id", "video_id", "video", "videos", "path")
 REPLY_FIELDS = ("text", "response", "prediction", "output", "answer", "raw_output")
 MESSAGES, SEGMENTS, ERROR, KEY = "messages", "segments", "error", "key"
 _OWN_FIELDS = frozenset({"id", "text", "num_tokens", "finished", "error"})
-_START, _END = ("start", "start_time"), ("end", "end_time")
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_PLAIN_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?nan|[+-]?inf"
-)
+_PLAIN_NUMBER = re.compile(rf"{NUMBER}|[+-]?nan|[+-]?inf")
 
 Kind = Literal["text", "structured", "failed"]
 
@@ -187,12 +184,12 @@ def _there(entry: Entry) -> str:
 def _csv_entries(path: Path, id_field: str | None) -> Iterator[Entry]:
     table = read_csv(path)
     names = ID_FIELDS if id_field is None else (id_field.casefold(),)
-    name = next((one for one in names if one in table.columns), None)
+    name = table.find(names)
     if name is None:
         raise ValueError(
             f"{path}:1: no column for the id: there are {table.names}; name it with --id-field"
         )
-    start, end = column(table, _START), column(table, _END)
+    start, end = table.find(START), table.find(END)
     if start is None and end is None:
         for line in table.lines:
             members = {key: Member(cell, json.dumps(cell)) for key, cell in line.cells.items()}
@@ -220,11 +217,6 @@ def _csv_entries(path: Path, id_field: str | None) -> Iterator[Entry]:
         raw = f"[{', '.join(segments)}]"
         members = {name: Member(key, json.dumps(key)), SEGMENTS: Member(json.loads(raw), raw)}
         yield Entry(places[key], members)
-
-
-def column(table: CsvTable, names: tuple[str, ...]) -> str | None:
-    """The first of the names that the table has."""
-    return next((name for name in names if name in table.columns), None)
 
 
 def _number(cell: str) -> str:

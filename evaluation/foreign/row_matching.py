@@ -15,24 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from affect.records import Row
-
-VIDEO_SUFFIXES = frozenset(
-    {
-        ".mp4",
-        ".m4v",
-        ".mov",
-        ".avi",
-        ".mkv",
-        ".webm",
-        ".gif",
-        ".mpg",
-        ".mpeg",
-        ".flv",
-        ".wmv",
-        ".ts",
-    }
-)
-"""Endings that are cut from a name; of "clip.v2" nothing is."""
+from affect.video_path import VIDEO_SUFFIXES
 
 BY_ID, BY_PATH, BY_END, BY_NAME = "id", "video path", "end of the path", "file name"
 

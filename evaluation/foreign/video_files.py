@@ -1,6 +1,6 @@
 """The clip that somebody's annotation names: a path under the video folder, with or without ending.
 
-    find_video(Path("videos"), "real/bikes")      # VideoFile("real/bikes.mp4", .../real/bikes.mp4)
+    find_video(Path("videos"), "real/bikes")      # FoundVideo("real/bikes.mp4", .../real/bikes.mp4)
 
 A whole path is taken too where it lies under the folder.
 """
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from affect.records import resolve_video
-from affect.video_path import check_video_path
-from evaluation.foreign.row_matching import VIDEO_SUFFIXES
+from affect.video_path import VIDEO_SUFFIXES, check_video_path
 
 
 @dataclass(frozen=True, slots=True)

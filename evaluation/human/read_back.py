@@ -132,7 +132,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=Bootstrap().seed, help="of the bootstrap")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
-    return parser.parse_args(argv)
+    # Intermixed, so that tables may be named after options too.
+    return parser.parse_intermixed_args(argv)
 
 
 def read_back(options: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ from evaluation.human.study import (
     study_items,
 )
 from evaluation.run_results import RunResults
-from evaluation.runs import load_runs, parse_labels
+from evaluation.runs import add_run_options, runs_of
 
 PROG = "human sheets"
 VIDEOS_FOLDER = "clips"
@@ -120,25 +120,11 @@ def describe(key: StudyKey) -> str:
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = make_parser(PROG, "Write pages and tables on which experts rate several runs, blind.")
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder")
-    parser.add_argument("--name", default="test", help="of the predictions: predictions/NAME.jsonl")
+    add_run_options(parser)
     parser.add_argument("--out", type=Path, required=True, help="folder for the study")
     parser.add_argument("--videos", type=int, default=NUM_VIDEOS, help="sampled at random")
     parser.add_argument("--experts", type=int, default=NUM_EXPERTS, help="each rates everything")
     parser.add_argument("--seed", type=int, default=0, help="of sample and orders")
-    parser.add_argument(
-        "--rows", type=Path, help="the rows' file (default: the one that the predictions name)"
-    )
-    parser.add_argument(
-        "--video-root", type=Path, help="where the rows' video paths start (default: as predicted)"
-    )
-    parser.add_argument(
-        "--label",
-        action="append",
-        default=[],
-        metavar="LABEL=RUN",
-        help="how a system is called in the results; may be given again (default: its folder)",
-    )
     parser.add_argument(
         "--copy-videos",
         action="store_true",
@@ -149,15 +135,13 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def sheets(options: argparse.Namespace) -> int:
     """Run the command; ValueError for whatever its user can put right."""
-    runs = load_runs(
-        options.runs,
-        options.name,
-        labels=parse_labels(options.label, options.runs),
-        rows=options.rows,
-        video_root=options.video_root,
-    )
     key = write_study(
-        options.out, runs, options.videos, options.experts, options.seed, options.copy_videos
+        options.out,
+        runs_of(options),
+        options.videos,
+        options.experts,
+        options.seed,
+        options.copy_videos,
     )
     sys.stdout.write(describe(key) + "\n")
     sys.stderr.write(

@@ -10,17 +10,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from affect.coefficients import Coefficient
-from affect.judge_dimensions import JUDGE_DIMENSIONS, short_name
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 from evaluation.human.results import (
     RATED_COLUMNS,
     Correlation,
     HumanResults,
-    HumanScoreRow,
     JudgeAgreementRow,
     system_rows,
 )
-
-_SHORT = {**{name: short_name(name) for name in JUDGE_DIMENSIONS}, RATED_COLUMNS[-1]: "Avg"}
+from evaluation.judge.table import column_title
+from evaluation.tables import UNDEFINED, points
 
 
 def human_tables(results: HumanResults) -> Iterator[Table]:
@@ -42,28 +41,23 @@ def _systems(results: HumanResults) -> Table:
     )
     table.add_column("system")
     for name in RATED_COLUMNS:
-        table.add_column(_SHORT[name])
-    for name in ("segments", "ratings", "open", "unparsed", "missing"):
+        table.add_column(column_title(name))
+    for name in ("segments", "ratings", "open", "counted as 0", "unparsed", "missing"):
         table.add_column(name, justify="right")
     for system in results.systems:
         rows = system_rows(results, system.system)
         of_dimensions = [row for row in rows if row.dimension in JUDGE_DIMENSIONS]
         table.add_row(
             escape(system.system),
-            *(_mean(row) for row in rows),
+            *(escape(points(row.mean, row.low, row.high)) for row in rows),
             str(system.num_segments),
             str(sum(row.num_ratings for row in of_dimensions)),
             str(sum(row.num_missing for row in of_dimensions)),
+            str(sum(row.num_zeros for row in of_dimensions)),
             str(system.num_unparsed),
             str(system.num_missing),
         )
     return table
-
-
-def _mean(row: HumanScoreRow) -> str:
-    if row.mean is None:
-        return "-"
-    return f"{row.mean:.2f}\n{row.low:.2f}-{row.high:.2f}"
 
 
 def _experts(results: HumanResults) -> Table:
@@ -76,7 +70,7 @@ def _experts(results: HumanResults) -> Table:
             row.dimension,
             _coefficient(row.alpha),
             str(row.alpha.num),
-            "-" if row.mean_kappa is None else f"{row.mean_kappa:.3f}",
+            UNDEFINED if row.mean_kappa is None else f"{row.mean_kappa:.3f}",
             f"{row.num_pairs}{undefined}",
         )
     return table
@@ -99,7 +93,7 @@ def _judges(results: HumanResults) -> Table:
         table.add_row(
             escape(row.judge),
             row.level.replace("_", " "),
-            _SHORT[row.dimension],
+            column_title(row.dimension),
             _correlation(row.pearson),
             _correlation(row.spearman),
             str(row.pearson.num),
@@ -110,7 +104,7 @@ def _judges(results: HumanResults) -> Table:
 
 def _correlation(found: Correlation) -> str:
     if found.value is None:
-        return found.reason or "-"
+        return found.reason or UNDEFINED
     within = "" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]"
     return f"{found.value:.3f}{escape(within)}"
 

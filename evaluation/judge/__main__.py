@@ -24,13 +24,12 @@ from typing import TextIO
 from tqdm import tqdm
 
 from affect.config import parse_command_line
-from affect.llm.call import Call
 from affect.llm.reply_cache import SqliteReplyCache
 from affect.llm.retrying import RetryPolicy
 from affect.llm.role_models import RoleModels
 from affect.printable import printable
 from affect.video import GuardedReader, Quarantine
-from evaluation.command_line import make_console, run_command
+from evaluation.command_line import MONEY_SPENT, SOME_FAILED, make_console, run_command
 from evaluation.judge.config import JudgeConfig
 from evaluation.judge.inputs import JudgingInputs, read_inputs
 from evaluation.judge.judgement_writer import JudgementWriter
@@ -45,11 +44,11 @@ from evaluation.judge.plan import Plan, plan_judging
 from evaluation.judge.scoring import score_judgements
 from evaluation.judge.table import judge_table
 from evaluation.paid_cost import PaidCost
+from evaluation.row_videos import require_videos
 from evaluation.shown import ShownClips
 
 PROG = "judge"
 CONFIG_FOLDER = Path(__file__).resolve().parents[2] / "configs" / "judge"
-SOME_UNSCORED, BUDGET_SPENT = 1, 3
 MAX_UNSCORED_TOLD = 5
 
 
@@ -61,8 +60,8 @@ def judge(config: JudgeConfig) -> int:
         config.limits.decode_timeout_seconds, Quarantine(inputs.folder.quarantine)
     )
     with JudgementWriter(inputs.path, inputs.header) as output:
-        todo = plan.without(output.done)
-        inputs.check_videos([one.row for one in todo.work])
+        remaining = plan.without(output.done)
+        require_videos(inputs.video_root, [one.row for one in remaining.work], "--video_root")
         judging = Judging(
             inputs.judge,
             ShownClips(inputs.video_root, inputs.budget, reader).video,
@@ -71,9 +70,9 @@ def judge(config: JudgeConfig) -> int:
             max_failures_in_a_row=config.limits.max_failures_in_a_row,
             num_decodes_at_once=config.limits.decodes_at_once,
         )
-        if todo.work:
+        if remaining.work:
             try:
-                _ask(config, inputs, judging, plan, todo, output, reader)
+                _ask(config, inputs, judging, plan, remaining, output, reader)
             except KeyboardInterrupt:
                 _say(
                     sys.stderr,
@@ -92,9 +91,9 @@ def judge(config: JudgeConfig) -> int:
                     else ", once the server answers"
                 ),
             )
-            return BUDGET_SPENT if judging.ending == "budget_spent" else SOME_UNSCORED
-        if todo.gated:
-            output.write(*todo.gated)
+            return MONEY_SPENT if judging.ending == "budget_spent" else SOME_FAILED
+        if remaining.gated:
+            output.write(*remaining.gated)
         return _write_scores(config, inputs, plan, output.put_in_order(plan.keys))
 
 
@@ -103,7 +102,7 @@ def _ask(
     inputs: JudgingInputs,
     judging: Judging,
     plan: Plan,
-    todo: Plan,
+    remaining: Plan,
     output: JudgementWriter,
     reader: GuardedReader,
 ) -> None:
@@ -112,7 +111,7 @@ def _ask(
         closing(SqliteReplyCache(inputs.folder.replies)) as cache,
         tqdm(
             total=plan.num_asked,
-            initial=plan.num_asked - todo.num_asked,
+            initial=plan.num_asked - remaining.num_asked,
             desc=PROG,
             unit="segment",
             disable=None,
@@ -127,7 +126,7 @@ def _ask(
             bar.set_postfix(cost=paid.text, unscored=num_unscored, refresh=False)
             bar.update()
 
-        asyncio.run(_judge_all(config, judging, todo, cache, paid, reader, on_judged))
+        asyncio.run(_judge_all(config, judging, remaining, cache, paid, reader, on_judged))
         spent = cache.spent_cost()
     in_all = f" ({spent:.4f} in all of {inputs.folder.replies})" if spent else ""
     _say(sys.stderr, f"{paid.summary()}{in_all}")
@@ -136,15 +135,12 @@ def _ask(
 async def _judge_all(
     config: JudgeConfig,
     judging: Judging,
-    todo: Plan,
+    remaining: Plan,
     cache: SqliteReplyCache,
     paid: PaidCost,
     reader: GuardedReader,
     on_judged: Callable[[SegmentJudgement], None],
 ) -> None:
-    def on_call(call: Call) -> None:
-        paid.add(call)
-
     try:
         models = RoleModels(
             {ROLE: ROLE},
@@ -154,14 +150,14 @@ async def _judge_all(
             policy=RetryPolicy(config.limits.max_attempts, config.limits.max_backoff_seconds),
             max_cost=config.limits.max_cost,
             spent_cost=cache.spent_cost(),
-            on_call=on_call,
+            on_call=paid.add,
             before_each=judging.check,
         )
     except ValueError as error:  # it knows models by name, a judge's configuration has but one
         raise ValueError(str(error).replace(f"models.{ROLE}: ", "model: ")) from error
     try:
         await judging.run(
-            models, todo.work, on_judged, num_clips_at_once=config.model.max_concurrent
+            models, remaining.work, on_judged, num_clips_at_once=config.model.max_concurrent
         )
     finally:
         reader.close()  # a decode that is under way is given up, or an interrupt would wait for it
@@ -189,7 +185,7 @@ def _write_scores(
         _say(sys.stderr, printable(f"unscored: {one.id}, segment {one.segment}: {one.why}"))
     if len(unscored) > MAX_UNSCORED_TOLD:
         _say(sys.stderr, f"and {len(unscored) - MAX_UNSCORED_TOLD} more; see {inputs.path}")
-    return SOME_UNSCORED if unscored else 0
+    return SOME_FAILED if unscored else 0
 
 
 def _num_done(plan: Plan, output: JudgementWriter) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from affect.file_hash import sha256_of_file
+from affect.first_fault import first_fault
 from affect.llm.model_section import ModelSection
-from affect.records import Row, resolve_video
 from affect.run_folder import RunFolder
-from affect.trained_budget import read_budget
 from affect.video import FrameBudget
+from evaluation.checkpoint import named_budget
 from evaluation.clips import Truth, load_clips, read_truths
 from evaluation.judge.config import JudgeConfig
 from evaluation.judge.judge import Judge
@@ -25,8 +25,6 @@ from evaluation.judge.judges import find_judge
 from evaluation.metrics import Clip
 from evaluation.predictions import PredictionHeader
 from evaluation.run_results import find_answered
-
-DEFAULT_BUDGET = "default"
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,6 @@ class JudgingInputs:
     clips: Sequence[Clip]
     video_root: Path
     budget: FrameBudget
-
-    def check_videos(self, rows: Sequence[Row]) -> None:
-        """Raises ValueError where not one of these rows' videos is there: a wrong folder. One that
-        is missing among others leaves its segments unscored."""
-        if rows and not any(_has_video(self.video_root, row) for row in rows):
-            raise ValueError(
-                f"{self.video_root}: holds none of the {len(rows)} videos to be shown (the first "
-                f"would be {rows[0].video}); name their folder with --video_root"
-            )
 
 
 def read_inputs(config: JudgeConfig) -> JudgingInputs:
@@ -107,10 +96,8 @@ def _last_name(model: str) -> str:
 
 
 def _budget(given: str | None, header: PredictionHeader, path: Path) -> FrameBudget:
-    if given == DEFAULT_BUDGET:
-        return FrameBudget()
     if given is not None:
-        return read_budget(Path(given)).video
+        return named_budget(given).video
     if header.budget is None:
         raise ValueError(
             f"{path}: does not say which frames its model was shown; name what the judge is to be "
@@ -119,15 +106,6 @@ def _budget(given: str | None, header: PredictionHeader, path: Path) -> FrameBud
     try:
         return FrameBudget.model_validate(header.budget)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
         raise ValueError(
-            f"{path}: header field budget.{field}: {first['msg']}; name another with --budget FILE"
+            f"{path}: header field budget.{first_fault(error)}; name another with --budget FILE"
         ) from error
-
-
-def _has_video(video_root: Path, row: Row) -> bool:
-    try:
-        return resolve_video(video_root, row.video).is_file()
-    except ValueError:  # leads out of the root: it is unscored when it is its turn
-        return False

@@ -36,9 +36,8 @@ class Opinion:
 class Judge:
     """name: of JUDGES. prompt_hash: of all that decides what is asked and what is gated.
 
-    segments: what the judge reads of a reply, () where it reads nothing.
-    gates_clips: whether a clip of which it reads nothing weighs in with zeros, one per true
-    segment, or enters no mean.
+    segments: what the judge reads of a reply, () where it reads nothing: such a clip weighs in with
+    zeros, one per true segment. reads: what there must be for it, in words.
     why_worth_nothing: why a segment scores 0 without a call, None where it is to be asked about.
     prompt: (segments, place of the one in question, the clip's seconds) -> the text.
     """
@@ -46,7 +45,7 @@ class Judge:
     name: str
     prompt_hash: str
     reply_type: type[BaseModel]
-    gates_clips: bool
+    reads: str
     segments: Callable[[Clip], Sequence[Segment]]
     why_worth_nothing: Callable[[Segment], str | None]
     prompt: Callable[[Sequence[Segment], int, float], str]

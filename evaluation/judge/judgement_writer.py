@@ -1,7 +1,7 @@
 """Writing a file of judgements so that the same command, started again, goes on where it stopped.
 
     with JudgementWriter(path, header) as output:
-        todo = plan.without(output.done)
+        remaining = plan.without(output.done)
         output.write(judgement)
         output.put_in_order(plan.keys)       # once all is judged
 

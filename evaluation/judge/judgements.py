@@ -20,6 +20,7 @@ from typing import Any, Literal, Self
 from pydantic import ValidationError, model_validator
 
 from affect.atomic import write_text_atomic
+from affect.first_fault import first_fault
 from affect.frozen import Frozen
 from affect.jsonl import numbered_jsonl
 from affect.judge_dimensions import JUDGE_DIMENSIONS, MAX_SCORE, MIN_SCORE
@@ -161,9 +162,8 @@ def read_judgements(path: Path) -> JudgementFile:
                 continue
             one = SegmentJudgement.model_validate(value)
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"]) or "line"
-            raise ValueError(f"{path}:{number}: field {field}: {first['msg']}") from error
+            fault = first_fault(error, "line")
+            raise ValueError(f"{path}:{number}: field {fault}") from error
         except ValueError as error:
             raise ValueError(f"{path}:{number}: {error}") from error
         last[one.id, one.segment] = one
@@ -186,6 +186,6 @@ def write_judge_scores(path: Path, rows: Sequence[JudgeScoreRow]) -> None:
 def read_judge_scores(path: Path) -> list[JudgeScoreRow]:
     """Raises ValueError naming the file for what is no such list."""
     try:
-        return [JudgeScoreRow.model_validate(row) for row in json.loads(path.read_bytes())]
-    except (ValueError, TypeError) as error:
+        return JudgeScoreRow.list_from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ValueError(f"{path}: not a list of judge scores: {error}") from error

@@ -15,7 +15,14 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from affect.llm.chat import BudgetSpentError, ModelFailure, Models, Question, VideoFile
+from affect.llm.chat import (
+    SERVER_KINDS,
+    BudgetSpentError,
+    ModelFailure,
+    Models,
+    Question,
+    VideoFile,
+)
 from affect.llm.told_pictures import shown
 from affect.records import Row
 from evaluation.judge.judge import Judge, Opinion
@@ -25,11 +32,6 @@ from evaluation.judge.samples import judgement_of_samples, unscored
 
 ROLE = "judge"
 Ending = Literal["finished", "budget_spent", "gave_up"]
-_SERVER_KINDS = frozenset(
-    {"timeout", "connection", "rate_limited", "server_error", "bad_request", "not_allowed",
-     "not_found"}
-)  # fmt: skip
-"""Failures that tell of the server, not of what was asked."""
 
 
 class JudgingEndedError(Exception):
@@ -151,7 +153,7 @@ class Judging:
 
     def _note_server(self, samples: Sequence[Opinion | ModelFailure]) -> None:
         failures = [one for one in samples if isinstance(one, ModelFailure)]
-        of_server = [one for one in failures if one.kind in _SERVER_KINDS]
+        of_server = [one for one in failures if one.kind in SERVER_KINDS]
         if len(of_server) < len(samples):
             self._num_failed_in_a_row = 0
             return

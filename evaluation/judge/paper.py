@@ -11,15 +11,17 @@ appendix 0.I, "LLM-as-a-judge prompt" (arXiv 2607.10238v1). `affect/prompts/judg
 text word by word and line by line, its typography included; the source stands here and not there,
 because what stands there is sent. Nothing guards the predicted text: it goes in as it is, so a
 reason can speak to this judge. That is the published protocol, and why there is a second judge.
+Whoever replied no segment, or gave no reason but an opener, scores 0 and is sent to nobody.
 """
 
 import re
 from collections.abc import Sequence
 
-from affect.frozen import Frozen
+from affect.frozen import Frozen, digest
 from affect.prompts import load_prompt, prompt_hash
-from affect.timeline import Segment, is_blank
+from affect.timeline import Segment
 from evaluation.judge.judge import Judge, Score
+from evaluation.judge.reason_gate import GATE_VERSION, why_says_nothing
 from evaluation.metrics import Clip
 
 PROMPT = "judge_paper"
@@ -55,8 +57,8 @@ def _segments(clip: Clip) -> Sequence[Segment]:
 
 
 def _why_worth_nothing(segment: Segment) -> str | None:
-    """Only what "Score 0: The answer is invalid" leaves no doubt about."""
-    return "blank reason" if is_blank(segment.reason) else None
+    """What "Score 0: The answer is invalid" leaves no doubt about."""
+    return why_says_nothing(segment.reason, segment.emotion)
 
 
 def _prompt(segments: Sequence[Segment], index: int, duration_seconds: float) -> str:
@@ -65,9 +67,9 @@ def _prompt(segments: Sequence[Segment], index: int, duration_seconds: float) ->
 
 PAPER = Judge(
     name="judge_paper",
-    prompt_hash=prompt_hash(PROMPT),
+    prompt_hash=digest([prompt_hash(PROMPT), GATE_VERSION]),
     reply_type=PaperReply,
-    gates_clips=False,
+    reads="segment",
     segments=_segments,
     why_worth_nothing=_why_worth_nothing,
     prompt=_prompt,

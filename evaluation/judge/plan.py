@@ -72,9 +72,8 @@ def plan_judging(judge: Judge, truths: Sequence[Truth], clips: Sequence[Clip]) -
         if not segments:
             num_missing += clip.reply is None
             num_unparsed += clip.reply is not None
-            if judge.gates_clips:
-                keys.append((clip.id, None))
-                gated.append(_gated_clip(clip))
+            keys.append((clip.id, None))
+            gated.append(_gated_clip(judge, clip))
             continue
         asked: list[int] = []
         for place, segment in enumerate(segments):
@@ -89,14 +88,14 @@ def plan_judging(judge: Judge, truths: Sequence[Truth], clips: Sequence[Clip]) -
     return Plan(tuple(keys), tuple(gated), tuple(work), num_unparsed, num_missing)
 
 
-def _gated_clip(clip: Clip) -> SegmentJudgement:
+def _gated_clip(judge: Judge, clip: Clip) -> SegmentJudgement:
     if clip.reply is None:
         why = "missing: there is no reply"
     else:
         faults = clip.reply.faults
         told = "; ".join(faults[:_MAX_FAULTS_TOLD])
         more = len(faults) - _MAX_FAULTS_TOLD
-        why = f"no strict timeline: {told}" + (f"; and {more} more" if more > 0 else "")
+        why = f"no {judge.reads}: {told}" + (f"; and {more} more" if more > 0 else "")
     return _gated(clip.id, None, why, weight=len(clip.truth.segments))
 
 

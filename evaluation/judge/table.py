@@ -11,8 +11,7 @@ from rich.text import Text
 
 from affect.judge_dimensions import JUDGE_DIMENSIONS, short_name
 from evaluation.judge.judgements import AVERAGE, JudgeScoreRow
-
-UNDEFINED = "-"
+from evaluation.tables import points
 
 
 def column_title(dimension: str) -> str:
@@ -20,15 +19,6 @@ def column_title(dimension: str) -> str:
     if dimension in JUDGE_DIMENSIONS:
         return short_name(dimension)
     return "Avg" if dimension == AVERAGE else dimension
-
-
-def score_text(row: JudgeScoreRow) -> str:
-    """`3.41 [3.20, 3.62]`, on the judge's scale of 0 to 5."""
-    if row.mean is None:
-        return UNDEFINED
-    if row.low is None or row.high is None:
-        return f"{row.mean:.2f}"
-    return f"{row.mean:.2f} [{row.low:.2f}, {row.high:.2f}]"
 
 
 def counts_text(row: JudgeScoreRow) -> str:
@@ -52,5 +42,5 @@ def judge_table(label: str, rows: Sequence[JudgeScoreRow]) -> Table:
     )
     for row in rows:
         table.add_column(column_title(row.dimension), justify="right")
-    table.add_row(*(score_text(row) for row in rows))
+    table.add_row(*(points(row.mean, row.low, row.high) for row in rows))
     return table

@@ -12,7 +12,7 @@ from typing import Literal
 
 from affect.matching import interval_iou
 from affect.parsing import ParsedReply, parse_reply
-from affect.timeline import Segment, Timeline
+from affect.timeline import Segment, Timeline, reply_tolerance_seconds
 
 Status = Literal["scored", "unparsed", "missing"]
 
@@ -75,10 +75,19 @@ class ClipScore:
 def make_clip(
     clip_id: str, truth: Timeline, reply: str | None, num_tokens: int | None = None
 ) -> Clip:
-    """Parse a reply against the truth's duration; a reply of None stays None (missing)."""
+    """Parse a reply against the truth's duration; a reply of None stays None (missing).
+
+    It is read as rewards read it, so that the truth's own text is a strict timeline.
+    """
     if reply is None:
         return Clip(clip_id, truth, None)
-    return Clip(clip_id, truth, parse_reply(reply, truth.duration_seconds, num_tokens))
+    parsed = parse_reply(
+        reply,
+        truth.duration_seconds,
+        num_tokens,
+        tolerance_seconds=reply_tolerance_seconds(truth),
+    )
+    return Clip(clip_id, truth, parsed)
 
 
 def pair_of(

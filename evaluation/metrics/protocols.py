@@ -51,7 +51,7 @@ def _emotion_accuracies(slack: float) -> dict[str, ratios.Metric]:
 
 _OURS = {
     **_LOCALISATION,
-    "emo_acc": ratios.emotion_accuracy_at(0.5, ratios.THRESHOLD_SLACK),
+    "emo_acc": ratios.emotion_accuracy_at(ratios.GOOD_TIOU, ratios.THRESHOLD_SLACK),
     **_emotion_accuracies(ratios.THRESHOLD_SLACK),
 }
 _RELEASED = {

@@ -30,6 +30,8 @@ Metric = Callable[[ClipScore], Ratio]
 THRESHOLD_SLACK = 1e-9
 NO_SLACK = 0.0
 TIOU_THRESHOLDS = (0.3, 0.5, 0.7, 0.9)
+GOOD_TIOU = 0.5
+"""At which tIoU a segment stands where it should (paper, section 5.1)."""
 
 
 def segment_count_accuracy(score: ClipScore) -> Ratio:

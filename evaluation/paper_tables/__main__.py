@@ -15,7 +15,13 @@ from typing import Any
 
 from affect.atomic import write_text_atomic
 from affect.config import load_config
-from evaluation.command_line import make_console, make_parser, run_command, write_json
+from evaluation.command_line import (
+    make_console,
+    make_parser,
+    named_path,
+    run_command,
+    write_json,
+)
 from evaluation.paper_tables.config import TABLE_NUMBERS, TablesConfig
 from evaluation.paper_tables.document import PaperTable
 from evaluation.run_results import default_label
@@ -29,10 +35,8 @@ _SETTINGS = (
 
 def named_run(text: str) -> dict[str, Any]:
     """`LABEL=RUN`, or a RUN that is called after its folder."""
-    label, equals, rest = text.partition("=")
-    if equals and label and rest and not Path(text).exists():
-        return {"label": label, "run": [rest]}
-    return {"label": default_label(Path(text)), "run": [text]}
+    label, path = named_path(text)
+    return {"label": default_label(path) if label is None else label, "run": [str(path)]}
 
 
 def read_config(options: argparse.Namespace) -> TablesConfig:

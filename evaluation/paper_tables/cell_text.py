@@ -4,15 +4,14 @@ Example: `value_text(cell, column), interval_text(cell, column)     # '61.3', '[
 """
 
 from evaluation.paper_tables.document import Cell, Column, Difference, shown
-
-NO_VALUE = "-"
+from evaluation.tables import UNDEFINED
 
 
 def value_text(cell: Cell, column: Column) -> str:
     """A number, or a dash where there is none; of a check `yes` or `no`."""
     if cell.is_on is not None:
         return "yes" if cell.is_on else "no"
-    return NO_VALUE if cell.mean is None else shown(cell.mean, column.unit)
+    return UNDEFINED if cell.mean is None else shown(cell.mean, column.unit)
 
 
 def interval_text(cell: Cell, column: Column) -> str:
@@ -25,7 +24,7 @@ def interval_text(cell: Cell, column: Column) -> str:
 def difference_text(difference: Difference, column: Column) -> str:
     """`+4.3 [+0.9, +7.8]`."""
     if difference.mean is None:
-        return NO_VALUE
+        return UNDEFINED
     text = shown(difference.mean, column.unit, "+")
     if difference.low is None or difference.high is None:
         return text

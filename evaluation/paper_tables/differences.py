@@ -3,8 +3,9 @@
 Example: `difference_lines(table)     # (('mIoU',), [('GRPO minus SFT', ('+4.3',))])`
 """
 
-from evaluation.paper_tables.cell_text import NO_VALUE, difference_text
+from evaluation.paper_tables.cell_text import difference_text
 from evaluation.paper_tables.document import PaperTable
+from evaluation.tables import UNDEFINED
 
 HEAD = "Differences in points, paired over the same clips"
 
@@ -24,7 +25,7 @@ def difference_lines(
     return tuple(column.title for column in columns), [
         (
             f"{label} minus {bases[label]}",
-            tuple(texts.get(column.key, NO_VALUE) for column in columns),
+            tuple(texts.get(column.key, UNDEFINED) for column in columns),
         )
         for label, texts in by_label.items()
     ]

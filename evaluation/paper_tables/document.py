@@ -39,10 +39,6 @@ class Cell(Frozen):
     place: int | None = None
     why: str | None = None
 
-    @property
-    def has_value(self) -> bool:
-        return self.mean is not None or self.is_on is not None
-
 
 class Count(Frozen):
     """What numbers of a line stand on: `of` is what is counted, such as clips; runs are added up.
@@ -102,4 +98,4 @@ class PaperTable(Frozen):
 
 def shown(value: float, unit: Unit, sign: str = "") -> str:
     """A value as tables show it: `61.3` for .613 percent, `3.46` points."""
-    return f"{100 * value:{sign}.1f}" if unit == "percent" else f"{value:{sign}.2f}"
+    return f"{100 * value:{sign}z.1f}" if unit == "percent" else f"{value:{sign}z.2f}"

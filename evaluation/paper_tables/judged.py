@@ -10,8 +10,9 @@ prompt, samples and frames. Another judge's stay out, and a note says that they 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from affect.judge_dimensions import JUDGE_DIMENSIONS, short_name
+from affect.judge_dimensions import JUDGE_DIMENSIONS
 from evaluation.judge.judgements import AVERAGE, JudgeHeader, JudgeScoreRow
+from evaluation.judge.table import column_title
 from evaluation.paper_tables.document import Cell, Column, Count
 from evaluation.paper_tables.spread import mean_of_runs
 from evaluation.paper_tables.systems import System
@@ -19,8 +20,7 @@ from evaluation.run_results import JudgeResults
 
 DIMENSIONS = (*JUDGE_DIMENSIONS, AVERAGE)
 SCORE_COLUMNS = tuple(
-    Column(key=name, title="Avg" if name == AVERAGE else short_name(name), unit="points")
-    for name in DIMENSIONS
+    Column(key=name, title=column_title(name), unit="points") for name in DIMENSIONS
 )
 
 _OF_THE_RUN = frozenset({"predictions_sha256", "rows_sha256"})

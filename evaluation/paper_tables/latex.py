@@ -1,11 +1,14 @@
 r"""A table as LaTeX, for \usepackage{booktabs}, {amssymb} and {graphicx}; all text escaped.
 
+pdflatex knows Latin letters; labels in other scripts need lualatex and a font that has them.
+
 Example: `to_latex(table)` begins with `\begin{table*}[t]`.
 """
 
-from evaluation.paper_tables.cell_text import NO_VALUE, interval_text, one_line, value_text
+from evaluation.paper_tables.cell_text import interval_text, one_line, value_text
 from evaluation.paper_tables.differences import HEAD, difference_lines
 from evaluation.paper_tables.document import BEST, SECOND, Cell, Column, PaperTable
+from evaluation.tables import UNDEFINED
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -60,7 +63,7 @@ def to_latex(table: PaperTable) -> str:
         cells = [
             _cell(cell, column) for cell, column in zip(line.cells, table.columns, strict=True)
         ]
-        counts = [NO_VALUE if count is None else count.text for count in line.counts]
+        counts = [UNDEFINED if count is None else count.text for count in line.counts]
         lines.append(_row([escape(line.label), *cells, *counts]))
     lines += [r"\bottomrule", r"\end{tabular}}"]
     if table.differences:
@@ -76,6 +79,8 @@ def _differences(table: PaperTable) -> list[str]:
     columns, differences = difference_lines(table)
     return [
         rf"\par\smallskip{{\footnotesize {escape(HEAD)}}}\par\smallskip",
+        # Three columns of intervals are wider than a page of 12 cm in its normal size.
+        r"{\footnotesize\setlength{\tabcolsep}{3pt}%",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
         _row(["Systems", *(escape(head) for head in columns)]),
@@ -85,7 +90,7 @@ def _differences(table: PaperTable) -> list[str]:
             for label, texts in differences
         ),
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}}",
     ]
 
 

@@ -17,9 +17,7 @@ from evaluation.metrics.summary import metric_parts
 from evaluation.paper_tables.document import Cell, Column, Count, Difference
 from evaluation.paper_tables.systems import System
 from evaluation.run_results import RunResults
-from evaluation.tables import metric_title
-
-METRICS = ("sc_acc", "miou_segment", "emo_acc")
+from evaluation.tables import PAPER_METRICS, metric_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,9 @@ def localisation(
     systems: Sequence[System], protocol: str, bootstrap: Bootstrap, base: str | None = None
 ) -> Localisation:
     """The three columns of all systems; differences to `base` where it is among them."""
-    columns = tuple(Column(key=key, title=_title(protocol, key), unit="percent") for key in METRICS)
+    columns = tuple(
+        Column(key=key, title=_title(protocol, key), unit="percent") for key in PAPER_METRICS
+    )
     scores = {one.label: [_scores(run, protocol) for run in one.runs] for one in systems}
     parts = {
         label: [_parts(of_run, protocol) for of_run in of_runs] for label, of_runs in scores.items()
@@ -52,7 +52,7 @@ def localisation(
         for label, of_runs in parts.items()
         if base in parts and base is not None and label != base
         for key, value in zip(
-            METRICS, difference_over_seeds(parts[base], of_runs, bootstrap), strict=True
+            PAPER_METRICS, difference_over_seeds(parts[base], of_runs, bootstrap), strict=True
         )
     ]
     counts = {label: _count(of_runs) for label, of_runs in scores.items()}
@@ -70,7 +70,7 @@ def _scores(run: RunResults, protocol: str) -> list[ClipScore]:
 
 def _parts(scores: Sequence[ClipScore], protocol: str) -> Parts:
     numerators, denominators = metric_parts(scores, PROTOCOLS[protocol])
-    columns = [list(PROTOCOLS[protocol].metrics).index(key) for key in METRICS]
+    columns = [list(PROTOCOLS[protocol].metrics).index(key) for key in PAPER_METRICS]
     return numerators[:, columns], denominators[:, columns]
 
 

@@ -6,9 +6,10 @@ Example: `to_markdown(table).splitlines()[2]     # '| system | SC-Acc | mIoU | .
 import re
 from collections.abc import Sequence
 
-from evaluation.paper_tables.cell_text import NO_VALUE, interval_text, one_line, value_text
+from evaluation.paper_tables.cell_text import interval_text, one_line, value_text
 from evaluation.paper_tables.differences import HEAD, difference_lines
 from evaluation.paper_tables.document import BEST, SECOND, Cell, Column, PaperTable
+from evaluation.tables import UNDEFINED
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
 
@@ -32,7 +33,7 @@ def to_markdown(table: PaperTable) -> str:
         cells = [
             _cell(cell, column) for cell, column in zip(line.cells, table.columns, strict=True)
         ]
-        counts = [NO_VALUE if count is None else count.text for count in line.counts]
+        counts = [UNDEFINED if count is None else count.text for count in line.counts]
         rows.append([escape(line.label), *cells, *counts])
     parts = [
         f"**Table {table.number}.** {escape(table.caption)}",

@@ -13,6 +13,7 @@ from evaluation.paper_tables.document import Cell, Column, Count
 from evaluation.paper_tables.spread import mean_of_runs
 from evaluation.paper_tables.systems import System
 from evaluation.suites.tsl300.results import TslResults
+from evaluation.suites.tsl300.table import reading_text
 
 # Key in the table, metric and tIoU (None: AVG) of the results, head of the column.
 _COLUMNS: tuple[tuple[str, str, float | None, str], ...] = (
@@ -91,17 +92,10 @@ def _check_alike(one: tuple[str, TslResults], other: tuple[str, TslResults]) -> 
 
 
 def _how(results: Sequence[TslResults]) -> str:
-    readings = [result.reading for result in results if result.reading is not None]
-    if not readings:
-        return "Predictions in TSL-300's own form, with their own scores."
-    reading = readings[0]
+    read = [result for result in results if result.reading is not None]
+    if not read:
+        return reading_text(results[0])
     own = (
-        " Systems in TSL-300's own form have their own scores."
-        if len(readings) < len(results)
-        else ""
+        " Systems in TSL-300's own form have their own scores." if len(read) < len(results) else ""
     )
-    return (
-        f"Replies read by the {reading.reading} parse, open emotions: {reading.open_emotions}, "
-        f"neighbours of one polarity {'joined' if reading.merged else 'kept apart'}, all scores "
-        f"equal.{own} Ties: {results[0].tie_rule}."
-    )
+    return f"{reading_text(read[0])}{own} Ties: {results[0].tie_rule}."

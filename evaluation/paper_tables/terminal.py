@@ -6,9 +6,10 @@ Example: `make_console().print(to_rich(table))`
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.paper_tables.cell_text import NO_VALUE, interval_text, one_line, value_text
+from evaluation.paper_tables.cell_text import interval_text, one_line, value_text
 from evaluation.paper_tables.differences import HEAD, difference_lines
 from evaluation.paper_tables.document import BEST, SECOND, Cell, Column, PaperTable
+from evaluation.tables import UNDEFINED
 
 _STYLES = {BEST: "bold", SECOND: "underline"}
 
@@ -48,7 +49,7 @@ def to_rich(table: PaperTable) -> Table:
         cells = [
             _cell(cell, column) for cell, column in zip(line.cells, table.columns, strict=True)
         ]
-        counts = [Text(NO_VALUE if count is None else count.text) for count in line.counts]
+        counts = [Text(UNDEFINED if count is None else count.text) for count in line.counts]
         shown.add_row(Text(one_line(line.label)), *cells, *counts)
     return shown
 

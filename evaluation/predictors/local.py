@@ -113,7 +113,15 @@ class LocalModel:
 
 
 def choose_device(wanted: str | None) -> str:
-    """The wanted device, else the first GPU where there is one, else the CPU."""
-    if wanted is not None:
-        return wanted
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    """The wanted device, else the first GPU where there is one, else the CPU.
+
+    Raises ValueError for one that is not here.
+    """
+    if wanted is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=wanted)
+    except (RuntimeError, AssertionError) as error:  # AssertionError: torch built without it
+        told = str(error).partition("\n")[0]
+        raise ValueError(f"--device {wanted}: can't be used here: {told}") from error
+    return wanted

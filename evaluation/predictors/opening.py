@@ -21,6 +21,7 @@ from affect.video import GuardedReader
 from evaluation.checkpoint import Checkpoint
 from evaluation.predict_options import VLLM
 from evaluation.predicting import AnswerRows
+from evaluation.predictors.predictor import Predictor
 from evaluation.settings import Sampling
 
 
@@ -51,7 +52,7 @@ def open_predictor(
     if options.engine == VLLM:
         from evaluation.predictors.vllm_offline import VllmModel
 
-        engine = VllmModel(
+        engine: Predictor = VllmModel(
             asked.folder,
             budget.video,
             budget.prompt,
@@ -70,7 +71,7 @@ def open_predictor(
         return
     from evaluation.predictors.local import LocalModel, choose_device
 
-    model = LocalModel(
+    model: Predictor = LocalModel(
         asked.folder,
         budget.video,
         budget.prompt,

@@ -25,6 +25,7 @@ from affect.llm.reply_cache import ReplyCache
 from affect.llm.retrying import RetryPolicy
 from affect.llm.role_models import RoleModels
 from affect.records import Row
+from affect.usable_cores import num_usable_cores
 from affect.video import FrameBudget, GuardedReader
 from evaluation.paid_cost import PaidCost
 from evaluation.predictions import Answer
@@ -103,17 +104,21 @@ class ServerModel:
 
     def role_models(self, asking: "_Asking") -> RoleModels:
         """Who is asked, within one event loop."""
-        return RoleModels(
-            {ROLE: ENDPOINT},
-            {ENDPOINT: self.section},
-            cache=self.cache,
-            policy=self.policy,
-            max_cost=self.max_cost,
-            spent_cost=self.spent_cost + self.paid.cost,
-            limit_name="--max-cost",
-            on_call=asking.note_call,
-            environ=self.environ,
-        )
+        try:
+            return RoleModels(
+                {ROLE: ENDPOINT},
+                {ENDPOINT: self.section},
+                cache=self.cache,
+                policy=self.policy,
+                max_cost=self.max_cost,
+                spent_cost=self.spent_cost + self.paid.cost,
+                limit_name="--max-cost",
+                on_call=asking.note_call,
+                environ=self.environ,
+            )
+        except ValueError as error:  # it knows models by name; here is but one, without a name
+            told = str(error).replace(f"models.{ENDPOINT}: ", f"--{ENDPOINT}: ")
+            raise ValueError(told) from error
 
     @property
     def server(self) -> str:
@@ -219,4 +224,4 @@ class _Asking:
 
 
 def _num_decoders() -> int:
-    return min(MAX_DECODERS, len(os.sched_getaffinity(0)))
+    return min(MAX_DECODERS, num_usable_cores())

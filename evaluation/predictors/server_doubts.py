@@ -18,7 +18,7 @@ from affect.llm.chat import ModelFailure
 from evaluation.predictions import Answer
 
 LASTING_KINDS = frozenset({"not_allowed", "not_found"})
-SERVER_KINDS = LASTING_KINDS | {"connection", "timeout"}
+DOUBTFUL_KINDS = LASTING_KINDS | {"connection", "timeout"}
 MAX_FAILURES_IN_A_ROW = 8
 
 
@@ -43,7 +43,7 @@ class ServerDoubts:
     def failed(self, row_id: str, failure: ModelFailure) -> dict[str, Answer]:
         """Returns the failed rows that may be written now. Raises ServerGoneError."""
         answer = Answer(None, error=f"{failure.kind}: {failure.detail}")
-        if failure.kind not in SERVER_KINDS:
+        if failure.kind not in DOUBTFUL_KINDS:
             return {**self._release(), row_id: answer}
         self._held[row_id] = answer
         self._last = failure

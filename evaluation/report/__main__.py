@@ -18,14 +18,15 @@ from tqdm import tqdm
 
 from affect.atomic import write_text_atomic
 from evaluation.analysis.analyse import analyse
-from evaluation.command_line import make_parser, run_command
+from evaluation.clips import tell_other_rows
+from evaluation.command_line import make_parser, require_other_file, run_command
 from evaluation.report.clip_video import choose_embedded, describe_clips, find_clips
 from evaluation.report.examples import examples_of
 from evaluation.report.page import render_page
 from evaluation.report.sections import PageSection, sections_of
 from evaluation.report.tracker import TRACKERS, send_to_tracker
 from evaluation.run_results import RunResults
-from evaluation.runs import load_runs, parse_labels
+from evaluation.runs import add_run_options, runs_of
 
 PROG = "report"
 BYTES_PER_MB = 1_000_000
@@ -33,21 +34,7 @@ BYTES_PER_MB = 1_000_000
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = make_parser(PROG, "Write one self-contained HTML page about runs on the same rows.")
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder")
-    parser.add_argument("--name", default="test", help="of the predictions: predictions/NAME.jsonl")
-    parser.add_argument(
-        "--rows", type=Path, help="the rows' file (default: the one that the predictions name)"
-    )
-    parser.add_argument(
-        "--video-root", type=Path, help="where the rows' video paths start (default: as predicted)"
-    )
-    parser.add_argument(
-        "--label",
-        action="append",
-        default=[],
-        metavar="LABEL=RUN",
-        help="how a run is called on the page; may be given again (default: from its folder)",
-    )
+    add_run_options(parser)
     parser.add_argument(
         "--embed-mb",
         type=float,
@@ -78,13 +65,13 @@ def write_report(options: argparse.Namespace) -> int:
     )
     if out.is_dir():
         raise ValueError(f"--out {out}: is a folder; name the file to write")
-    runs = load_runs(
-        options.runs,
-        options.name,
-        labels=parse_labels(options.label, options.runs),
-        rows=options.rows,
-        video_root=options.video_root,
-    )
+    if options.video_root is not None and not options.video_root.is_dir():
+        raise ValueError(f"--video-root {options.video_root}: there is no such folder")
+    runs = runs_of(options)
+    for run in runs:
+        require_other_file(out, run.predictions.path, run.rows_path)
+        if told := tell_other_rows(run.predictions, run.rows_path):
+            sys.stderr.write(f"{told}\n")
     title = options.title or f"{', '.join(run.label for run in runs)} on {options.name}"
     analyses = {
         run.label: analyse(run.truths, run.clips, "strict", run.bootstrap)
@@ -127,9 +114,11 @@ def _left_out(runs: Sequence[RunResults]) -> list[str]:
     untrained = [run.label for run in runs if not run.training]
     unjudged = [run.label for run in runs if not run.judges]
     if untrained:
-        notes.append(f"No training curves of {', '.join(untrained)}: no metrics.jsonl in the run.")
+        notes.append(f"No training curves for {', '.join(untrained)}: no metrics.jsonl in the run.")
     if unjudged:
-        notes.append(f"No judge's scores of {', '.join(unjudged)}: no finished judgements.")
+        notes.append(f"No judge's scores for {', '.join(unjudged)}: no finished judgements.")
+    if changed := [run.label for run in runs if tell_other_rows(run.predictions, run.rows_path)]:
+        notes.append(f"The rows are not those that were answered by {', '.join(changed)}.")
     return notes
 
 

@@ -23,7 +23,7 @@ from evaluation.report.contents import (
 from evaluation.report.emotions import interval_of_share
 from evaluation.report.headline import COUNTS
 from evaluation.report.shown import WIDTH_INCHES, Panel, draw_rows, rows_height, short
-from evaluation.tables import metric_title
+from evaluation.tables import PAPER_METRICS, metric_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,6 @@ TITLES = {
     "genre": "By genre",
     "scene": "By scene",
 }
-_METRICS = ("sc_acc", "miou_segment", "emo_acc")
 _NUM_DRAWN = 24
 
 
@@ -49,7 +48,7 @@ def breakdowns(labels: Sequence[str], analyses: Mapping[str, Analysis]) -> Conte
         names = _names(found)
         blocks.append(Heading(TITLES.get(by, f"By {by}")))
         if not names or all(name.startswith("(") for name in names):
-            blocks.append(Paragraph("No clip says it."))
+            blocks.append(Paragraph(f"The rows name no {by.replace('_', ' ')} for any clip."))
             continue
         drawn = names[:_NUM_DRAWN]
         if len(drawn) < len(names):
@@ -104,7 +103,7 @@ def _plot(by: str, found: Mapping[str, Breakdown], names: Sequence[str]) -> Plot
             limits=(0, 100),
             notes={label: [_note(groups[label].get(name)) for name in names] for label in labels},
         )
-        for metric in _METRICS
+        for metric in PAPER_METRICS
     ]
 
     def draw(figure: "Figure", tips: Tips) -> None:
@@ -114,8 +113,8 @@ def _plot(by: str, found: Mapping[str, Breakdown], names: Sequence[str]) -> Plot
     return Plot(
         f"by-{by.replace('_', '-')}",
         f"{TITLES.get(by, by)}: strict scores with intervals, and the number of clips.",
-        f"{len(names)} groups as rows, a panel for each of {len(_METRICS)} metrics, a mark with "
-        "whiskers per run; the numbers stand in the table below.",
+        f"{len(names)} groups as rows, a panel for each of {len(PAPER_METRICS)} metrics, a mark "
+        "with whiskers per run; the numbers stand in the table below.",
         WIDTH_INCHES,
         rows_height(len(names), len(labels)),
         draw,
@@ -140,7 +139,7 @@ def _table(by: str, found: Mapping[str, Breakdown], names: Sequence[str]) -> Num
                 (
                     name,
                     label,
-                    *(_interval(group, metric) for metric in _METRICS),
+                    *(_interval(group, metric) for metric in PAPER_METRICS),
                     group.num_scored,
                     group.num_unparsed,
                     group.num_missing,
@@ -152,7 +151,7 @@ def _table(by: str, found: Mapping[str, Breakdown], names: Sequence[str]) -> Num
         (
             Column(by.replace("_", " ")),
             Column("run"),
-            *(Column(metric_title("strict", metric), "percent") for metric in _METRICS),
+            *(Column(metric_title("strict", metric), "percent") for metric in PAPER_METRICS),
             *(Column(name, "count") for name in COUNTS),
         ),
         rows,

@@ -4,9 +4,8 @@
     found[0].url, found[0].problem          # ('../../data/videos/a%20%231.mp4', '')
     choose_embedded(found, limit_bytes=20_000_000)      # {3: ..., 7: ...}: the smallest files
 
-A path stays what it is: every character that means something in an address is encoded, so that
-`a#b?.mp4` and `javascript:x.mp4` are files. Links to folders are not followed in the address: it
-is right for whoever opens the page by the path under which it was written.
+Links to folders are not followed in the address: it is right for whoever opens the page by the path
+under which it was written.
 """
 
 import base64
@@ -14,9 +13,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from affect.printable import printable
+from affect.relative_url import relative_url
 from affect.video.container import container_mime_type
 from affect.video_path import resolve_video
 from evaluation.clips import Truth
@@ -56,14 +55,7 @@ def _find(video: str, video_root: Path, page: Path) -> ClipVideo:
         return ClipVideo(real, "", 0, printable(f"There is no file {video} in the video folder."))
     named = Path(os.path.abspath(video_root)) / video
     # A disk may hold the decomposed form of a name; then only the real one is there.
-    return ClipVideo(real, relative_url(named if named.is_file() else real, page), num_bytes)
-
-
-def relative_url(path: Path, page: Path) -> str:
-    """The address of `path` for a page at `page`; it begins with `./` or `../`."""
-    relative = Path(os.path.relpath(os.path.abspath(path), os.path.abspath(page.parent)))
-    encoded = "/".join(quote(os.fsencode(part), safe="") for part in relative.parts)
-    return encoded if encoded.startswith("../") else f"./{encoded}"
+    return ClipVideo(real, relative_url(named if named.is_file() else real, page.parent), num_bytes)
 
 
 def choose_embedded(videos: Sequence[ClipVideo], limit_bytes: int) -> dict[int, EmbeddedVideo]:

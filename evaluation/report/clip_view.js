@@ -7,8 +7,6 @@ const SMALL_PICTURE_PIXELS = 128;
 // A decoder lands on a frame's begin; a seek just behind a boundary shows the segment it opens.
 const BEHIND_BOUNDARY_SECONDS = 0.02;
 const SPEEDS = [0.25, 0.5, 1, 2];
-// Rows say durations to one decimal, and released ones within .15 s.
-const SAME_DURATION_SECONDS = 0.2;
 
 function embeddedUrl(place) {
   const type = DATA.embedded[place];
@@ -98,16 +96,9 @@ class ClipView {
       onclick: () => this.clock.toggle(),
     });
     video.muted = true;
-    const note = make("p", { class: "screen-note", hidden: true });
+    this.note = make("p", { class: "screen-note", hidden: true });
     video.addEventListener("loadedmetadata", () => {
       video.classList.toggle("small", video.videoWidth <= SMALL_PICTURE_PIXELS);
-      const apart = Math.abs(video.duration - clip.duration);
-      if (video.videoWidth === 0) note.textContent = "This file has no picture that plays here.";
-      else if (apart > SAME_DURATION_SECONDS) {
-        note.textContent = `The file lasts ${secondsText(video.duration)} s, ` +
-          `its row says ${secondsText(clip.duration)} s.`;
-      } else return;
-      note.hidden = false;
     });
     video.addEventListener("error", () => {
       if (!video.isConnected) return;
@@ -115,9 +106,19 @@ class ClipView {
         "Its file is gone, damaged, or in a format that this browser has no decoder for. " +
         "The timelines run on their own clock."));
     });
-    put(this.screen, video, note);
+    put(this.screen, video, this.note);
     video.src = source;
     return video;
+  }
+
+  // What is odd about the file, "" where nothing is.
+  noteText() {
+    if (!this.clock.usable) return "";
+    if (this.video.videoWidth === 0) return "This file has no picture that plays here.";
+    const { fileSeconds, duration } = this.clock;
+    const apart = Math.abs(fileSeconds - duration);
+    if (!Number.isFinite(apart) || apart <= SAME_DURATION_SECONDS) return "";
+    return `The file lasts ${secondsText(fileSeconds)} s, its row says ${secondsText(duration)} s.`;
   }
 
   message(title, words) {
@@ -155,6 +156,10 @@ class ClipView {
   tick(time, playing) {
     if (!this.clip) return;
     const lit = this.lanes.light(time);
+    if (this.video) {
+      this.note.textContent = this.noteText();
+      this.note.hidden = !this.note.textContent;
+    }
     this.lanes.element.classList.toggle("going", playing);
     const words = playing ? "Pause (space)" : "Play (space)";
     if (this.playButton.title !== words) {

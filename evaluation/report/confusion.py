@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from affect.taxonomy import DAR_EMOTIONS
 from evaluation.analysis.document import NOTHING, Confusion
+from evaluation.analysis.labels import OTHER_LABELS
 from evaluation.report.contents import Column, Interval, NumberTable, Plot, Tips
 from evaluation.report.heat import Cells, draw_heat, heat_inches
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_OTHER = "(other labels)"
 
 
 def confusion_plot(plot_id: str, label: str, confusion: Confusion) -> Plot:
@@ -64,14 +63,14 @@ def _merged(confusion: Confusion) -> dict[tuple[str, str], int]:
     for row, line in zip(confusion.labels, confusion.counts, strict=True):
         for column, count in zip(confusion.labels, line, strict=True):
             if count:
-                key = tuple(name if name in known else _OTHER for name in (row, column))
+                key = tuple(name if name in known else OTHER_LABELS for name in (row, column))
                 counts[key[0], key[1]] = counts.get((key[0], key[1]), 0) + count
     return counts
 
 
 def _kept(names: list[str]) -> list[str]:
     """In the order of the 27, what else there is last."""
-    return [name for name in (*DAR_EMOTIONS, _OTHER, NOTHING) if name in names]
+    return [name for name in (*DAR_EMOTIONS, OTHER_LABELS, NOTHING) if name in names]
 
 
 def confusion_table(table_id: str, label: str, confusion: Confusion) -> NumberTable:

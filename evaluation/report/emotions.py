@@ -38,7 +38,7 @@ def emotions(labels: Sequence[str], analyses: Mapping[str, Analysis]) -> Content
         )
     ]
     if absent:
-        blocks.append(Paragraph(f"In no truth and no reply: {', '.join(absent)}."))
+        blocks.append(Paragraph(f"Neither in the truth nor in any reply: {', '.join(absent)}."))
     if shown:
         blocks.append(_plot(labels, analyses, shown))
     blocks.append(Folded("The numbers per emotion", (_table(labels, analyses, shown),)))
@@ -46,7 +46,7 @@ def emotions(labels: Sequence[str], analyses: Mapping[str, Analysis]) -> Content
         Paragraph(
             "What is taken for what, in percent of the truth's segments of each emotion: on the "
             "diagonal the right label, at the right those that found no partner, in the last line "
-            "predicted segments that found none."
+            "predicted segments that found none, as far as a clip has more of them than true ones."
         )
     )
     for at, label in enumerate(labels):

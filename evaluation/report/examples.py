@@ -23,8 +23,9 @@ from affect.printable import printable
 from affect.timeline import Segment
 from evaluation.judge.judgements import SegmentJudgement
 from evaluation.metrics import PROTOCOLS, Clip, SegmentPair
+from evaluation.metrics.ratios import GOOD_TIOU
 from evaluation.report.clip_video import ClipVideo, EmbeddedVideo
-from evaluation.report.outcome import GOOD_TIOU, KINDS, is_bad_boundary, outcome_of
+from evaluation.report.outcome import KINDS, is_bad_boundary, outcome_of
 from evaluation.run_results import RunResults
 
 MAX_TEXT_CHARACTERS = 20_000

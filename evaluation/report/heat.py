@@ -71,7 +71,7 @@ def draw_heat(
         )
         if weight >= _SMALLEST_SIGNED_WEIGHT if signed else share >= _SMALLEST_WRITTEN:
             on = palette.ON_HEAT if weight > _LIGHT_TEXT_FROM else palette.TEXT
-            text = f"{100 * share:{'+.1f' if signed else '.0f'}}"
+            text = f"{100 * share:{'+z.1f' if signed else '.0f'}}"
             axes.text(
                 x, y, text, ha="center", va="center_baseline", fontsize=6.5, color=on.color
             )  # fmt: skip

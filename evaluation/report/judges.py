@@ -37,7 +37,7 @@ def judges(runs: Sequence[RunResults]) -> Content | None:
     blocks: list[Block] = [
         Paragraph(
             "From 0 to 5, with intervals from a bootstrap over clips. Gated segments are worth 0 "
-            "without asking; unscored ones were asked about in vain, and enter no mean. Judged, "
+            "without asking; unscored ones got no usable answer, and enter no mean. Judged, "
             "gated and unscored count segments; unparsed and missing count clips. Numbers of "
             "different judges can't be compared."
         )

@@ -10,7 +10,7 @@ const HELP = [
   ["/", "search ids and reasons"],
   ["Esc", "leave the search, close this"],
   ["?", "this help"],
-  ["Tab", "through everything, segments included; Enter plays one"],
+  ["Tab", "through everything, segments included; Enter or space plays one"],
 ];
 const STEP_SECONDS = 0.5;
 
@@ -45,7 +45,10 @@ function listen({ list, view, filters, examples }) {
     ArrowRight: () => view.clock.seek(view.clock.time + STEP_SECONDS),
     ArrowLeft: () => view.clock.seek(view.clock.time - STEP_SECONDS),
   };
+  let cameByTab = false;
+  document.addEventListener("pointerdown", () => { cameByTab = false; }, true);
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Tab") cameByTab = true;
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
     const { target } = event;
     if (target.closest("input, select, textarea")) {
@@ -54,9 +57,13 @@ function listen({ list, view, filters, examples }) {
     }
     let action = everywhere[event.key];
     if (!action && examples.contains(target) && !target.closest("pre")) action = within[event.key];
-    // Space presses a button that has the focus, but a segment's is pressed by Enter.
-    const presses = target.closest("button, summary, a") && !target.closest(".segment");
-    if (event.key === " " && !presses) action = () => view.clock.toggle();
+    // Space presses a button that has the focus. A segment's it presses only where somebody came by
+    // Tab and nothing plays: after a click on a segment, space pauses and plays on.
+    const segment = target.closest(".segment");
+    const presses = segment ? cameByTab && !view.clock.playing && !segment.matches(".lit") :
+      target.closest("button, summary, a");
+    if (event.key === " ") action = presses ? null : () => view.clock.toggle();
+    if (event.key === " " && segment && presses) action = () => segment.click();
     if (!action) return;
     event.preventDefault();
     action();

@@ -94,7 +94,7 @@ class Lanes {
     },
     make("span", { class: "first" },
       segment.state ? make("span", { class: "mark" }, STATES[segment.state].mark) : null,
-      segment.emotion),
+      make("bdi", {}, segment.emotion)),
     make("span", { class: "second" }, second));
     this.buttons.set(segment, button);
     return button;

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evaluation.metrics import ClipScore, SegmentPair
-from evaluation.metrics.ratios import THRESHOLD_SLACK
-
-GOOD_TIOU = 0.5
-"""At which tIoU a segment stands where it should (paper, section 5.1)."""
+from evaluation.metrics.ratios import GOOD_TIOU, THRESHOLD_SLACK
 
 Kind = Literal["right", "wrong_label", "bad_boundary", "too_many", "too_few", "unparsed", "missing"]
 KINDS: tuple[tuple[Kind, str, str], ...] = (
     ("right", "right", "as many segments, every label right, every tIoU at least .5"),
     ("wrong_label", "wrong label", "a segment whose partner has another emotion"),
-    ("bad_boundary", "bad boundary", "a segment that meets its partner with tIoU below .5"),
+    (
+        "bad_boundary",
+        "bad boundary",
+        "a segment that meets its partner with tIoU below .5, or none although one is left over",
+    ),
     ("too_many", "too many", "more segments than the truth has"),
     ("too_few", "too few", "fewer segments than the truth has"),
     ("unparsed", "unparsed", "a reply that is no strict timeline"),
@@ -55,7 +56,9 @@ def outcome_of(score: ClipScore) -> Outcome:
     found: set[Kind] = set()
     if any(not pair.same_emotion for pair in both):
         found.add("wrong_label")
-    if any(is_bad_boundary(pair) for pair in both):
+    # Both sides can have one left over: the two don't overlap, or would cross a better pair.
+    left_over = min(score.num_predicted, score.num_truth) - len(both)
+    if left_over or any(is_bad_boundary(pair) for pair in both):
         found.add("bad_boundary")
     if score.num_predicted > score.num_truth:
         found.add("too_many")

@@ -7,14 +7,13 @@ file beside the page or bytes inside it. Texts of models and files reach the pag
 there as text nodes only.
 """
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
 
+from affect.page_policy import page_policy
 from affect.printable import printable
 from evaluation.report.clip_video import EmbeddedVideo
 from evaluation.report.sections import PageSection
@@ -36,18 +35,6 @@ def render_page(
 ) -> str:
     """The whole file's text. notes: what is left out and where things are, each a sentence."""
     script = _script()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'sha256-{digest}'",
-            "style-src 'unsafe-inline'",
-            "img-src data:",
-            "media-src 'self' file: blob:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
     links = [(section.id, section.title) for section in sections]
     links.append(("examples", f"Examples ({len(examples['clips']):,})"))
     navigation = "".join(f'<a href="#{_text(id)}">{_text(name)}</a>' for id, name in links)
@@ -74,7 +61,7 @@ def render_page(
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{page_policy(script)}">'
         '<meta name="referrer" content="no-referrer">'
         f"<title>{_text(title)}</title>\n<style>\n{_styles()}</style></head>\n<body>\n"
         + "\n".join(body)

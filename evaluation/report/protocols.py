@@ -24,8 +24,8 @@ FLATTERS = {
     "one predicted segment may serve several true ones.",
     "released": "flatters a model that often fails, because replies it can't read are left out, "
     "and one that stops early or misspells, because ends and labels are repaired.",
-    "strict": "flatters nothing that we know of; a reply with one small fault weighs as much as "
-    "none.",
+    "strict": "flatters nothing that we know of; a reply with one small fault counts as little "
+    "as no reply.",
 }
 
 

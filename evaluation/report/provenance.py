@@ -54,10 +54,10 @@ def provenance(runs: Sequence[RunResults]) -> Content:
         columns.append(Column("alike"))
         unlike = [str(row[0]) for row in rows if row[-1] == "no"]
         if unlike:
-            sentences.append(f"The runs were not asked alike: {', '.join(unlike)}.")
+            sentences.append(f"The runs were asked under different settings: {', '.join(unlike)}.")
         untold = [str(row[0]) for row in rows if row[-1] == UNKNOWN]
         if untold:
-            sentences.append(f"Not told of every run: {', '.join(untold)}.")
+            sentences.append(f"Not known of every run: {', '.join(untold)}.")
     else:
         rows = [row[:-1] for row in rows]
     table = NumberTable("provenance", "Headers of the predictions.", tuple(columns), rows)

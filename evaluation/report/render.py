@@ -20,7 +20,7 @@ from evaluation.report.contents import (
     Plot,
 )
 from evaluation.report.draw import inline_svg
-from evaluation.tables import UNDEFINED, percent
+from evaluation.tables import UNDEFINED, percent, points
 
 _NUM_ROWS_IN_VIEW = 24
 _LONG_WORD = re.compile(r"^[0-9a-f]{32,}$")
@@ -103,12 +103,7 @@ def cell_text(column: Column, cell: Cell) -> str:
             return percent(*cell, "+" if column.kind == "points" else "")
         case "score":
             assert isinstance(cell, Interval)
-            if cell.mean is None:
-                return UNDEFINED
-            text = f"{cell.mean:.2f}"
-            if cell.low is None or cell.high is None:
-                return text
-            return f"{text} [{cell.low:.2f}, {cell.high:.2f}]"
+            return points(*cell)
         case "counts":
             assert isinstance(cell, tuple)
             return " / ".join(f"{count:,}" for count in cell)

@@ -69,11 +69,11 @@ def contents_of(runs: Sequence[RunResults], analyses: Mapping[str, Analysis]) ->
         breakdowns(labels, analyses),
         judges(runs) or _nothing(
             "judges", "Judges of the reasons",
-            "Nobody judged the reasons of these replies; `dar judge` asks one.",
+            "No judge has scored the reasons of these replies yet; the command dar judge asks one.",
         ),
         training(runs) or _nothing(
             "training", "Training",
-            "None of these runs has a training log (metrics.jsonl): nothing was trained here.",
+            "None of these runs has a training log (metrics.jsonl), so there are no curves.",
         ),
         provenance(runs),
     ]  # fmt: skip

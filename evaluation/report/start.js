@@ -43,6 +43,8 @@ function begin() {
 
   const open = () => {
     const wanted = readAddress(location.hash);
+    // A link to a section leaves filters, clip and address as they are.
+    if (!wanted && isReady) return;
     if (wanted) filters.state = wanted.state;
     if (wanted && wanted.clip) list.selected = wanted.clip.place;
     filters.apply();

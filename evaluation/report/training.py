@@ -144,8 +144,8 @@ def _figure(
     panels = [shown for shown in known if shown.key not in still]
     blocks: list[Block] = []
     if still:
-        told = (f"{shown.title}: {still[shown.key][0]:g}" for shown in known if shown.key in still)
-        blocks.append(Paragraph(f"Never anything else: {'; '.join(told)}."))
+        told = (f"{shown.title} {still[shown.key][0]:g}" for shown in known if shown.key in still)
+        blocks.append(Paragraph(f"The same in every step, so not drawn: {'; '.join(told)}."))
     if not panels:
         return blocks or [Paragraph("Nothing of it was logged.")]
     labels = list(lines)

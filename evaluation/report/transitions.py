@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from affect.taxonomy import DAR_EMOTIONS
 from evaluation.analysis.document import Analysis, Transitions
+from evaluation.analysis.labels import OTHER_LABELS
 from evaluation.report import palette
 from evaluation.report.contents import (
     Block,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 _NUM_SHOWN = 12
 _NUM_LISTED = 60
-_OTHER = "(other labels)"
 Change = tuple[str, str]
 
 
@@ -185,10 +185,12 @@ def _difference(
         for change, count in counts.items():
             key = (_known(change[0]), _known(change[1]))
             cells[key] = cells.get(key, 0.0) + sign * count / total
-    rows = [name for name in (*DAR_EMOTIONS, _OTHER) if any(name == one for one, _ in cells)]
-    columns = [name for name in (*DAR_EMOTIONS, _OTHER) if any(name == one for _, one in cells)]
+    rows = [name for name in (*DAR_EMOTIONS, OTHER_LABELS) if any(name == one for one, _ in cells)]
+    columns = [
+        name for name in (*DAR_EMOTIONS, OTHER_LABELS) if any(name == one for _, one in cells)
+    ]
     told: Cells = {
-        change: (share, f"{change[0]} to {change[1]}: {100 * share:+.1f} points")
+        change: (share, f"{change[0]} to {change[1]}: {100 * share:+z.1f} points")
         for change, share in cells.items()
         if share
     }
@@ -214,4 +216,4 @@ def _difference(
 
 
 def _known(name: str) -> str:
-    return name if name in DAR_EMOTIONS else _OTHER
+    return name if name in DAR_EMOTIONS else OTHER_LABELS

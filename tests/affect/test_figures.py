@@ -6,14 +6,14 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any, Literal
 
 import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
 from affect.figures import figure_bytes, plain_style, settle
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
 
 DRAW = """
 from matplotlib.figure import Figure
@@ -29,13 +29,14 @@ def drawn(kind):
 """
 
 
-def drawn(kind):
-    space: dict = {}
+def drawn(kind: Literal["svg", "png"]) -> bytes:
+    space: dict[str, Any] = {}
     exec(DRAW, space)  # the same text as the other process runs
-    return space["drawn"](kind)
+    file: bytes = space["drawn"](kind)
+    return file
 
 
-def test_equal_drawings_are_equal_bytes_in_another_process_and_style(tmp_path):
+def test_equal_drawings_are_equal_bytes_in_another_process_and_style(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("axes.facecolor: ff0000\nfont.size: 30\n")
     script = DRAW + (
         "import hashlib\nprint(hashlib.sha256(drawn('svg') + drawn('png')).hexdigest())"
@@ -51,12 +52,12 @@ def test_equal_drawings_are_equal_bytes_in_another_process_and_style(tmp_path):
     assert ran.stdout.strip() == hashlib.sha256(drawn("svg") + drawn("png")).hexdigest()
 
 
-def test_files_say_neither_when_nor_with_what_they_were_made():
+def test_files_say_neither_when_nor_with_what_they_were_made() -> None:
     assert b"<metadata" not in drawn("svg") and b"Matplotlib" not in drawn("svg")
     assert b"Software" not in drawn("png")
 
 
-def test_the_users_style_comes_back():
+def test_the_users_style_comes_back() -> None:
     matplotlib.rcParams["font.size"] = 31
     try:
         with plain_style({"font.size": 5}):
@@ -67,7 +68,7 @@ def test_the_users_style_comes_back():
         matplotlib.rcdefaults()
 
 
-def test_a_script_the_font_lacks_is_no_warning():
+def test_a_script_the_font_lacks_is_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with plain_style():
@@ -77,7 +78,7 @@ def test_a_script_the_font_lacks_is_no_warning():
             assert figure_bytes(figure, "png").startswith(b"\x89PNG")
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch):
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with (
         pytest.raises(ValueError, match=r"pip install 'dynamic-affective-reasoning\[report\]'"),

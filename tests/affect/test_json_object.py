@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from affect.json_object import (
@@ -128,11 +128,12 @@ def test_whatever_python_writes_is_found(value: Any, ascii_only: bool, indent: i
 
 
 @given(SHAPES | PIECES)
+@example("} ")
 def test_the_grammar_is_pythons(text: str) -> None:
     """A text that begins with a brace is one object exactly when `json.loads` says so."""
     whole = "{" + text
     found = scan_object(whole, 0)
-    complete = isinstance(found, FoundObject) and found.end == len(whole)
+    complete = isinstance(found, FoundObject) and not whole[found.end :].strip(" \t\n\r")
     assert complete == python_decodes(whole)
     for candidate in objects(whole):
         decode(candidate)

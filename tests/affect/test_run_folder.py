@@ -13,6 +13,16 @@ from affect.run_folder import RunFolder, environment_record, write_json
 from tests.paths import ROOT
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/x", "a/"])
+def test_a_name_leads_to_no_other_folder(name: str, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    for file in (folder.predictions, folder.scores, folder.analysis, folder.tsl300):
+        with pytest.raises(ValueError, match="must be a plain file name"):
+            file(name)
+    with pytest.raises(ValueError, match="must be a plain file name"):
+        folder.judgements(name, "judge_paper.m")
+
+
 def test_names(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     paths = [

@@ -35,6 +35,17 @@ def test_unknown_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == 'dar: unknown verb "xyzzy"; see dar --help\n'
 
 
+def test_ctrl_c_while_a_verb_is_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_module: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("affect.verbs.import_module", stop)
+    assert main(["score"]) == 130
+    assert capsys.readouterr().err == "dar score: interrupted\n"
+
+
 def test_a_verb_gets_the_rest_and_its_code_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
 

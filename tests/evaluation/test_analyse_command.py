@@ -102,7 +102,10 @@ def test_tables_by_hand() -> None:
     assert any(line.startswith("Joy 3 1 1 100.0 [100.0, 100.0] 33.3 [") for line in lines)
     assert "Joy (none) 1 33.3" in lines and "Fear Interest 1 33.3" in lines
     whole = " ".join(lines)
-    assert "4 of 6 places have two labels; 4 pairs of labels in all. (none): no partner." in whole
+    assert (
+        "The two sides of 4 in 6 places differ; 4 pairs of labels in all. (none): no partner."
+        in whole
+    )
     assert "Relief Interest 0.0 (0) 50.0 (1) +50.0" in lines
     assert "Joy Fear 100.0 (3) 50.0 (1) -50.0" in lines
     assert "paired / missed / extra 2 / 1 / 0" in lines

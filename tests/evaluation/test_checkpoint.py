@@ -33,7 +33,7 @@ def trained(**changes: Any) -> TrainedBudget:
 
 
 def checkpoint(budget: TrainedBudget | None) -> Checkpoint:
-    return Checkpoint(Path("model"), budget, None)
+    return Checkpoint(Path("model"), budget)
 
 
 def test_final_model_of_a_run_and_its_budget(tmp_path: Path) -> None:

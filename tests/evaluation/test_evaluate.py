@@ -44,8 +44,13 @@ def test_replies_that_are_there_become_scores_and_a_page(
     ("command", "said"),
     [
         (["--predictions", "theirs.json"], "--predictions FILE and --system NAME go together"),
-        (["--predictions", "t.json", "--system", "S", "--top-k", "3", "--out", "o"], "is imported"),
+        (
+            ["--predictions", "t.json", "--system", "S", "--no-reprot", "--out", "o"],
+            "no option of predict fits: --no-reprot",
+        ),
         (["--model", "m"], "--out FOLDER is needed"),
+        (["--model", "m", "--out", "o", "--name", "../x"], "must be a plain file name"),
+        (["--model", "m", "--out", "o", "--judge-budget", "default"], "needs --judge FILE"),
     ],
 )
 def test_options_that_do_not_fit(
@@ -57,6 +62,17 @@ def test_options_that_do_not_fit(
     assert said in capsys.readouterr().err
 
 
+def test_a_told_command_holds_no_password(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write_rows(tmp_path / "test.sft.jsonl", {"a": SPANS})
+    server = ["--endpoint.base_url", "http://me:secret@127.0.0.1:9/v1", "--endpoint.model", "m"]
+    # No budget is named, so nobody is asked.
+    assert main([*server, "--rows", str(rows), "--out", str(tmp_path / "o")]) == 2
+    error = capsys.readouterr().err
+    assert "http://***@127.0.0.1:9/v1" in error and "secret" not in error
+
+
 def test_a_step_that_fails_ends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = write_rows(tmp_path / "test.sft.jsonl", {"a": SPANS})
     command = ["--model", str(tmp_path / "none"), "--rows", str(rows), "--out", str(tmp_path / "o")]
@@ -65,6 +81,71 @@ def test_a_step_that_fails_ends_it(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "there is no such model folder" in error and "evaluation.score" not in error
     assert main(["--rows", str(tmp_path / "none.csv"), "--out", "o"]) == 2
     assert "none.csv: there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "who is asked? Give one of"),
+        (["--model", "m", "--temprature", "1"], "unrecognized arguments: --temprature 1"),
+    ],
+)
+def test_a_mistake_about_predict_shows_before_annotations_are_decoded(
+    tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = tmp_path / "theirs.csv"
+    theirs.write_text("video,start,end,emotion\na.mp4,0,4,Joy\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main([*options, "--rows", str(theirs), "--out", str(tmp_path / "o")])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error and "==" not in error
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        (None, "judge.yaml: there is no such file"),
+        ("judge: judge_paper\nmodle: {}\n", 'unknown key "modle"'),
+        (
+            "judge: judge_paper\nmodel: {model: gpt-4o, api_key_env: NOT_SET_ANYWHERE}\n",
+            "environment variable NOT_SET_ANYWHERE, which is not set",
+        ),
+    ],
+)
+def test_a_mistake_about_the_judge_shows_before_the_first_step(
+    tmp_path: Path, judge: str | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write_rows(tmp_path / "test.sft.jsonl", {"a": SPANS})
+    path = tmp_path / "judge.yaml"
+    if judge is not None:
+        path.write_text(judge)
+    command = ["--predictions", str(tmp_path / "theirs.json"), "--system", "S", "--rows", str(rows)]
+    assert main([*command, "--out", str(tmp_path / "o"), "--judge", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert said in error and "==" not in error
+
+
+def test_imported_replies_are_judged_on_the_frames_that_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing in them is worth asking about, so no server is needed."""
+    rows = write_rows(tmp_path / "test.sft.jsonl", {"a": SPANS, "b": SPANS})
+    theirs = tmp_path / "theirs.json"
+    theirs.write_text(json.dumps({"a": {"response": ""}}))
+    judge = tmp_path / "judge.yaml"
+    judge.write_text(
+        "judge: judge_paper\nmodel: {model: scripted, base_url: 'http://[::1]:9/v1'}\n"
+    )
+    run = tmp_path / "videmo"
+    command = ["--predictions", str(theirs), "--system", "Videmo", "--rows", str(rows)]
+    command += ["--judge", str(judge), "--no-report", "--out", str(run)]
+    assert main(command) == 2
+    assert "--judge-budget default" in capsys.readouterr().err
+    assert main([*command, "--judge-budget", "default"]) == 0
+    assert "Segments: 0 judged, 4 gated" in " ".join(capsys.readouterr().out.split())
+    assert (run / "judgements" / "test" / "judge_paper.scripted.scores.json").is_file()
 
 
 def test_what_counts_as_rows(tmp_path: Path) -> None:

@@ -225,6 +225,7 @@ def test_mistakes_show_before_a_model_is_loaded(
     assert "--max-new-tokens must be 1" in refusal(run, capsys, "--max-new-tokens", "0")
     assert "--temperature must be 0" in refusal(run, capsys, "--temperature", "nan")
     assert "has no checkpoint 7" in refusal(run, capsys, "--checkpoint", "7")
+    assert "--device toaster: can't be used" in refusal(run, capsys, "--device", "toaster")
     (run / "test.jsonl").write_text("")
     assert "there is no row in it" in refusal(run, capsys)
 

@@ -136,7 +136,7 @@ def test_failed_rows_are_tried_again_and_a_wrong_key_leaves_none(
         (["--endpoint.base_url"], "--endpoint.base_url needs a value"),
         (["--endpoint..x", "1"], "--endpoint..x: options read --endpoint.KEY VALUE"),
         (["--endpoint", "nowhere.yaml"], "--endpoint nowhere.yaml: there is no such file"),
-        (["--endpoint.api_key_env", "NOT_SET"], "NOT_SET, which is not set"),
+        (["--endpoint.api_key_env", "NOT_SET"], "predict: --endpoint: its key is read"),
         (["--endpoint.media", "inline"], "media 'inline' is Gemini's"),
         (["--max-cost", "3"], "--max-cost 3: the price of small is not known"),
         (["--budget", "default"], "give --max-new-tokens N"),

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluation import compare, score
+from affect.file_hash import sha256_of_file
+from evaluation import analyse, compare, score
 from evaluation.compare import compare_files, named_file
-from tests.evaluation.files import reply, write_predictions, write_rows
+from evaluation.report import __main__ as report
+from tests.evaluation.files import reply, write_lines, write_predictions, write_rows
 from tests.paths import ROOT
 
 SPANS = [[0, 4, "Joy"], [4, 8, "Fear"]]
@@ -71,6 +73,32 @@ def test_json_on_stdout_is_what_is_written(
     shown = json.loads(capsys.readouterr().out)
     assert shown == json.loads(out.read_text("utf-8"))
     assert {row["protocol"] for row in shown} == {"strict"}
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_rows_that_were_written_anew_are_told(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], is_changed: bool
+) -> None:
+    """The same ids with other truths score without a word in a file of predictions."""
+    header = {"model": "m", "rows": str(rows), "rows_sha256": sha256_of_file(rows)}
+    path = write_lines(
+        tmp_path / "run" / "predictions" / "test.jsonl",
+        [{"header": header}, {"id": "a", "text": reply(SPANS)}],
+    )
+    if is_changed:
+        write_rows(rows, dict.fromkeys("abcd", WRONG))
+    two = ["--rows", str(rows), "--base", f"A={path}", "--other", f"B={path}"]
+    for main, given in (
+        (score.main, arguments(rows, path, "--replicates", "5")),
+        (analyse.main, arguments(rows, path, "--replicates", "5")),
+        (compare.main, [*two, "--replicates", "5"]),
+        (report.main, [str(tmp_path / "run")]),
+    ):
+        assert main(given) == 0
+        error = capsys.readouterr().err
+        assert (f"{rows} has another content" in error) == is_changed, error
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert ("The rows are not those that were answered by" in page) == is_changed
 
 
 def test_scores_of_a_file_that_is_in_no_run() -> None:

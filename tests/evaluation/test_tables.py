@@ -12,6 +12,7 @@ from evaluation.tables import (
     choose_metrics,
     metric_title,
     percent,
+    points,
     score_table,
 )
 
@@ -33,6 +34,11 @@ def test_percent_and_undefined() -> None:
     assert percent(-0.043, -0.1, 0.0, "+") == "-4.3 [-10.0, +0.0]"
     assert percent(None, None, None) == "-"
     assert percent(0.5, None, None) == "50.0"
+    # What rounds to nothing has no sign of its own.
+    assert percent(-1e-5, -1e-9, 0.1, "+") == "+0.0 [+0.0, +10.0]"
+    assert points(3.414, 3.2, 3.62) == "3.41 [3.20, 3.62]"
+    assert points(None, None, None) == "-"
+    assert points(5, None, None) == "5.00", "too few draws for an interval"
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ A ranked list has blocks of equal score. Within one nobody knows the order, and 
 takes whatever its sort leaves. Here (the tie rule) it is known which candidates of a block hit, by
 `evaluation.suites.tsl300.matches`, and their order is taken so:
 
-    ap_low    average precision with the misses of each block in front of its hits: no order gives
-              less, and it is what the block gives as one point of the curve
-    ap_high   with the hits in front: no order gives more
+    ap_low    average precision with the misses of each block in front of its hits: no order of
+              these gives less, and it is what the block gives as one point of the curve
+    ap_high   with the hits in front: no order of these gives more
     mean_running_recall, mean_running_precision
               the expectation over all orders of a block's hits and misses, exactly
 

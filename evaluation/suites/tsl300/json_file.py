@@ -7,22 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from affect.jsonl import without_repeats
+
 
 def read_object(path: Path) -> dict[str, Any]:
     """Raises ValueError naming the file for anything else, a key that is repeated included."""
     try:
-        value = json.loads(path.read_bytes(), object_pairs_hook=_without_repeats)
+        value = json.loads(path.read_bytes(), object_pairs_hook=without_repeats)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: cannot be read as JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError(f"{path}: an object is needed, not {type(value).__name__}")
     return value
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    decoded: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in decoded:
-            raise ValueError(f"the key {key!r} is written more than once")
-        decoded[key] = value
-    return decoded

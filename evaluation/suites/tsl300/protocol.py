@@ -3,7 +3,8 @@
 At each tIoU of .10, .15, .20, .25 and .30, and as the mean over the five (AVG):
 
     map                     mean over both polarities of the average precision, ties at their lowest
-    map_best_tie_order      the same with ties at their highest: how much their order could change
+    map_best_tie_order      the same with ties at their highest: what the order of hits and misses
+                            could change
     ap_positive, ap_negative
     mean_running_recall     what the script calls recall: the mean over the ranked list of the
     mean_running_precision  recall (precision) so far, then over both polarities
@@ -31,9 +32,9 @@ from evaluation.suites.tsl300.matches import FloatArray, Ranked, rank
 from evaluation.suites.tsl300.results import METRICS, TIOU_THRESHOLDS, TslScoreRow
 
 TIE_RULE = (
-    "equal scores have no order: among them higher tIoU is matched first, average precision takes "
-    "their misses before their hits (no order gives less), running means are the expectation over "
-    "the orders of hits and misses"
+    "equal scores have no order: among them higher tIoU is matched first, which settles hits and "
+    "misses; average precision takes the misses before the hits (no order of these gives less), "
+    "running means are the expectation over the orders of hits and misses"
 )
 
 

@@ -109,6 +109,6 @@ def write_tsl_results(path: Path, results: TslResults) -> None:
 def read_tsl_results(path: Path) -> TslResults:
     """Raises ValueError naming the file for what is no such object."""
     try:
-        return TslResults.model_validate(json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
+        return TslResults.from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ValueError(f"{path}: not scores on TSL-300: {error}") from error

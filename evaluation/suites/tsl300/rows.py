@@ -16,19 +16,15 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from affect.prompts import render_segment_prompt
-from affect.records import Row, prompt_from_text, write_sft_rows
+from affect.prompts import segment_prompt_text
+from affect.records import Row, prompt_from_text, read_rows, write_sft_rows
 from affect.row import is_stated_duration
 from affect.video import DECODE_TIMEOUT_SECONDS, GuardedReader, VideoError
-from evaluation.command_line import make_parser, run_command
+from affect.video_path import VIDEO_SUFFIXES
+from evaluation.command_line import SOME_FAILED, make_parser, run_command
 from evaluation.suites.tsl300.labels import ANNOTATION_FILES, TslVideo, read_labels
 
 PROG = "suites.tsl300 rows"
-SOME_MISSING = 1
-
-VIDEO_SUFFIXES = frozenset(
-    {".mp4", ".mkv", ".webm", ".avi", ".mov", ".m4v", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp"}
-)
 
 
 def find_videos(root: Path, wanted: Sequence[str]) -> dict[str, Path]:
@@ -57,7 +53,7 @@ def make_row(root: Path, path: Path, video_id: str, duration_seconds: float) -> 
         video=path.relative_to(root).as_posix(),
         duration_seconds=duration_seconds,
         source="tsl300",
-        prompt=prompt_from_text(f"<video>\n{render_segment_prompt(duration_seconds)}"),
+        prompt=prompt_from_text(segment_prompt_text(duration_seconds)),
         timeline=None,
     )
 
@@ -91,8 +87,21 @@ def make_rows(
     return rows, faults
 
 
+def _require_ours(out: Path, videos: Sequence[TslVideo]) -> None:
+    """Rows of fewer or more of these videos may be made anew; nothing else is replaced."""
+    if not out.exists():
+        return
+    try:
+        is_ours = {row.id for row in read_rows(out)} <= {video.id for video in videos}
+    except ValueError:
+        is_ours = False
+    if not is_ours:
+        raise ValueError(f"{out}: is there already and holds something else; choose another --out")
+
+
 def _make(options: argparse.Namespace) -> int:
     videos = read_labels(options.labels, options.annotations).subset(options.subset)
+    _require_ours(options.out, videos)
     found = find_videos(options.video_root, [video.id for video in videos])
     if not found:
         raise ValueError(
@@ -107,7 +116,7 @@ def _make(options: argparse.Namespace) -> int:
         raise ValueError(f"{options.video_root}: none of the {len(found)} videos can be read")
     write_sft_rows(options.out, rows)
     sys.stdout.write(f"{options.out}: {len(rows)} rows of {len(videos)} videos\n")
-    return SOME_MISSING if len(rows) < len(videos) else 0
+    return SOME_FAILED if len(rows) < len(videos) else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from affect.run_folder import RunFolder
-from evaluation.command_line import make_console, make_parser, run_command, write_json
+from evaluation.command_line import (
+    file_name,
+    make_console,
+    make_parser,
+    require_other_file,
+    run_command,
+    write_json,
+)
 from evaluation.metrics import Bootstrap
 from evaluation.predictions import read_predictions
 from evaluation.suites.tsl300.candidates import Candidates, is_tsl_file, read_tsl_file
@@ -136,6 +143,7 @@ def _score(options: argparse.Namespace) -> int:
     bootstrap = Bootstrap(options.replicates, options.seed)
     results = score_candidates(labels, options.subset, found, reading, bootstrap)
     out = _out(options, predictions)
+    require_other_file(out, predictions)
     write_tsl_results(out, results)
     if options.json:
         write_json(results.model_dump(mode="json"))
@@ -153,7 +161,9 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         help="what predict wrote, or a file in TSL-300's own form (default: the run's)",
     )
     parser.add_argument("--run", type=Path, help="run folder that gets tsl300/NAME.json")
-    parser.add_argument("--name", help="of the predictions and of the scores, with --run")
+    parser.add_argument(
+        "--name", type=file_name, help="of the predictions and of the scores, with --run"
+    )
     parser.add_argument("--labels", type=Path, required=True, help="folder of the label files")
     parser.add_argument(
         "--annotations", choices=ANNOTATION_FILES, default="gt.json", help="file in that folder"
@@ -187,8 +197,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--run RUN and --name NAME go together")
     if options.predictions is None and options.run is None:
         parser.error("give --predictions FILE, or --run RUN --name NAME")
-    if options.name is not None and Path(options.name).name != options.name:
-        parser.error(f"--name {options.name!r} must be a plain file name")
     return options
 
 

@@ -1,5 +1,7 @@
 """The page without a browser: one video on show, marks within the video, texts as texts."""
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 
@@ -53,6 +55,16 @@ def test_hostile_text_is_text(text: str) -> None:
     assert tags.of("img") == []
     assert len(tags.of("script")) == 2
     page.encode()
+
+
+def test_no_script_runs_but_the_pages_own() -> None:
+    page = render_page(FORM, "expert_1", [make_line(0)], LINKS)
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    (policy,) = [
+        one["content"] or "" for one in Tags(page).of("meta") if one.get("http-equiv") is not None
+    ]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.split("; ")[:2] == ["default-src 'none'", f"script-src 'sha256-{digest}'"]
 
 
 def test_a_reason_that_is_blank_is_said_to_be_missing() -> None:

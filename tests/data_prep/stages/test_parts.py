@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from affect.llm.chat import Frame, Frames, VideoFile
-from data_prep.stages.parts import listed, seconds, shown
+from affect.llm.told_pictures import shown
+from data_prep.stages.parts import listed, seconds
 
 FRAMES = Frames("ab" * 32, (Frame(3.0, b"a"), Frame(3.25, b"b")))
 

@@ -56,6 +56,14 @@ def test_strict_by_hand() -> None:
     }
 
 
+def test_what_is_left_over_on_both_sides_shares_a_place() -> None:
+    """0-9 pairs best with 1-10 alone (.8); the Relief of 9-10 stands nowhere, the Joy alone."""
+    written: list[Written] = [
+        ("a", [[0, 1, "Joy"], [1, 10, "Fear"]], [[0, 9, "Fear"], [9, 10, "Relief"]])
+    ]
+    assert entries(confusion(written)) == {("Fear", "Fear"): 1, ("Joy", NOTHING): 1}
+
+
 def test_paper_knows_no_lone_prediction_and_released_no_lone_segment_at_all() -> None:
     written: list[Written] = [
         ("three", TWO, [[0, 1, "Relief"], [1, 4, "Joy"], [4, 8, "Fear"]]),

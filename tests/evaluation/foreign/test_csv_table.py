@@ -42,7 +42,7 @@ def test_names_lines_and_cells(tmp_path: Path) -> None:
         (b'a,b\n1,"2\n', ":2: not CSV: unexpected end of data"),
         (b'a,b\n1,"2"x\n', ":2: not CSV"),
         (b"a,b\n1,\xe9\n", r":2: not UTF-8 \(byte 0xe9\)"),
-        (b"a,b\n1," + b"x" * 200_000 + b"\n", ":2: not CSV: field larger than field limit"),
+        (b"a,b\n1," + b"x" * 1_000_001 + b"\n", ":2: not CSV: field larger than field limit"),
         ("a,b\n".encode("utf-16"), ":1: not UTF-8"),
     ],
 )

@@ -19,6 +19,7 @@ from evaluation.human.results import (
 )
 from evaluation.human.sheets import write_study
 from evaluation.human.study import StudyKey
+from evaluation.human.table import human_tables
 from evaluation.runs import load_runs
 from tests.evaluation.human.studies import (
     fill,
@@ -117,6 +118,23 @@ def test_json_is_what_is_written(study: Path, capsys: pytest.CaptureFixture[str]
     assert printed["judge_agreement"] == []
 
 
+def test_the_table_shows_what_was_counted_as_0(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """base: 5 dimensions x 2 experts x 2 segments, 2 open; and a failed clip of 2 true segments."""
+    rate_by_system(study)
+    capsys.readouterr()
+    assert main(["ratings", str(study), "--failures", "zero"]) == 0
+    results = read_human_results(study / "results.json")
+    systems, *_ = human_tables(results)
+    cells = {str(column.header): list(column.cells) for column in systems.columns}
+    assert cells["ratings"][0] == "18" and cells["counted as 0"][0] == "20"
+    assert main(["ratings", str(study)]) == 0
+    systems, *_ = human_tables(read_human_results(study / "results.json"))
+    cells = {str(column.header): list(column.cells) for column in systems.columns}
+    assert cells["counted as 0"][0] == "0"
+
+
 def test_without_judges(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rate_by_system(study)
     assert main(["ratings", str(study)]) == 0
@@ -126,6 +144,8 @@ def test_without_judges(study: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "--run sft=RUN" in capsys.readouterr().err
     assert main(["ratings", str(study), "--no-judges"]) == 0
     assert main(["ratings", str(study), "--run", f"sft={tmp_path / 'elsewhere'}"]) == 0
+    sheets = [str(study / f"expert_{number}.csv") for number in (1, 2)]
+    assert main(["ratings", str(study), "--no-judges", *sheets]) == 0  # options may stand between
 
 
 def test_unfilled_sheets_are_all_missing(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from tests.affect.video.clips import write_clip
 from tests.browser import needs_chromium, open_page
 from tests.evaluation.files import reply
 from tests.evaluation.human.studies import fill, read_lines, two_segments, write_runs, write_sheet
+from tests.evaluation.report.polling import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -110,7 +111,7 @@ def test_a_saved_table_goes_on_elsewhere(study: Path, tmp_path: Path) -> None:
     with open_page(study / "expert_1.html") as opened:
         page = opened.page
         page.set_input_files("#load", table)
-        page.wait_for_function("document.getElementById('progress').textContent === '8'")
+        wait_until(opened, "document.getElementById('progress').textContent === '8'")
         assert page.inner_text("#status").startswith("Took over 9 answers from expert_1.csv")
         again = save(page, tmp_path / "again.csv")
         assert read_lines(again) == lines
@@ -149,9 +150,10 @@ def test_a_table_that_is_none_of_this_sheet_changes_nothing(study: Path, tmp_pat
         press(opened.page, "5")
         for name, text in told.items():
             opened.page.set_input_files("#load", tmp_path / f"{name}.csv")
-            opened.page.wait_for_function(
+            wait_until(
+                opened,
                 "text => document.querySelector('#status.wrong')?.textContent.includes(text)",
-                arg=f"{name}.csv: {text}",
+                f"{name}.csv: {text}",
             )
             assert progress(opened.page) == 1
         opened.assert_clean()
@@ -167,13 +169,23 @@ def test_hostile_text_stays_text(study: Path) -> None:
         opened.assert_clean()
 
 
+def test_no_script_runs_but_the_pages_own(study: Path, tmp_path: Path) -> None:
+    text = (study / "expert_1.html").read_text(encoding="utf-8")
+    strange = "<script>hacked = 1</script><p id=x onclick='hacked = 2'>x</p><main>"
+    (tmp_path / "expert_1.html").write_text(text.replace("<main>", strange), encoding="utf-8")
+    with open_page(tmp_path / "expert_1.html") as opened:
+        opened.page.evaluate("document.getElementById('x').click()")
+        assert opened.page.evaluate("typeof hacked") == "undefined"
+        assert any("Content Security Policy" in text for text in opened.console_errors)
+
+
 def test_a_segment_plays_from_its_begin_to_its_end(study: Path) -> None:
     with open_page(study / "expert_1.html") as opened:
         page = opened.page
         video = "document.querySelector('section:not([hidden]) video')"
         page.locator("section:not([hidden]) .mark").nth(1).click()
-        page.wait_for_function(f"{video}.currentTime > 4")
-        page.wait_for_function("document.querySelectorAll('.mark.playing').length === 2")
+        wait_until(opened, f"{video}.currentTime > 4")
+        wait_until(opened, "document.querySelectorAll('.mark.playing').length === 2")
         lit = page.locator("section:not([hidden]) .mark.playing").all()
         assert [one.get_attribute("data-start") for one in lit] == ["4.000", "4.000"]
         # The keyboard is where the mark led.
@@ -181,31 +193,28 @@ def test_a_segment_plays_from_its_begin_to_its_end(study: Path) -> None:
         assert page.evaluate(inside) == "4.0"
         press(page, "kkkkkk")
         page.keyboard.press("p")
-        page.wait_for_function(f"{video}.currentTime < 4")
-        page.wait_for_function(f"!{video}.paused")
+        wait_until(opened, f"{video}.currentTime < 4")
+        wait_until(opened, f"!{video}.paused")
         page.evaluate(f"{video}.playbackRate = 8")
-        page.wait_for_function(f"{video}.paused")
+        wait_until(opened, f"{video}.paused")
         # It was paused by the segment's end, not by the clip's.
         assert page.evaluate(f"{video}.dataset.until") is None
         assert page.evaluate(f"{video}.currentTime") >= 4
         # Whoever moves about himself is not stopped.
         page.keyboard.press("p")
         page.evaluate(f"{video}.currentTime = 6")
-        page.wait_for_function(f"{video}.dataset.until === undefined")
+        wait_until(opened, f"{video}.dataset.until === undefined")
         opened.assert_clean()
 
 
 def test_what_cannot_be_kept_or_played_is_told(study: Path, tmp_path: Path) -> None:
     copy = tmp_path / "expert_1.html"
-    text = (study / "expert_1.html").read_text(encoding="utf-8")
-    refusing = (
-        "<script>Storage.prototype.setItem = function () { throw new Error('full'); };</script>"
-    )
-    copy.write_text(text.replace("<body>", f"<body>{refusing}"), encoding="utf-8")
+    copy.write_bytes((study / "expert_1.html").read_bytes())
     with open_page(copy) as opened:
         page = opened.page
-        page.wait_for_function("document.querySelector('.broken').textContent !== ''")
+        wait_until(opened, "document.querySelector('.broken').textContent !== ''")
         assert "cannot be played here: ../videos/" in page.locator(".broken").first.inner_text()
+        page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full'); }; }")
         press(page, "5")
         assert "save before you close the page" in page.inner_text("#status")
         assert progress(page) == 1

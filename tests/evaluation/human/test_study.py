@@ -153,7 +153,7 @@ def test_a_study_can_take_its_videos_along(tmp_path: Path) -> None:
     write_study(tmp_path / "study", runs, 2, 1, copy_videos=True)
     assert (tmp_path / "study" / "clips" / "videos" / "a b.mp4").read_bytes() == b"a clip"
     page = (tmp_path / "study" / "expert_1.html").read_text(encoding="utf-8")
-    assert 'src="clips/videos/a%20b.mp4"' in page
+    assert 'src="./clips/videos/a%20b.mp4"' in page
 
 
 def test_the_form_asks_what_the_judges_are_asked() -> None:

@@ -13,8 +13,10 @@ from evaluation.judge.judgements import judge_scores_path
 from evaluation.run_results import load_run
 from tests.evaluation.judge.judged_runs import (
     GOOD,
+    Predicted,
     judge_run,
     judgements_path,
+    reply_text,
     scores,
     segments,
     write_run,
@@ -75,13 +77,39 @@ def test_hardened_from_replies_to_scores(
     ]  # fmt: skip
 
 
-def test_paper_leaves_out_what_holds_no_segment(tmp_path: Path, server: ScriptedServer) -> None:
-    run = write_run(tmp_path, REPLIES)
+def test_paper_counts_what_it_is_not_asked_about_as_0(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    fenced = reply_text([(0.0, 1.0, "Bliss", GOOD), (0.5, 9.0, "Fear", GOOD)])
+    run = write_run(tmp_path, {**REPLIES, "fenced": f"```json\n{fenced}\n```"})
+    before = num_answered(server)
     assert judge_run(run, server.base_url, judge="judge_paper") == 0
+    assert num_answered(server) - before == 5
     row = scores(run, "judge_paper.scripted")["overall"]
-    assert row.mean == HONEST["score"]  # over 4 segments, the bare opener among them
-    assert (row.num_judged, row.num_gated) == (4, 0)
+    # 5 judged, two in a fence among them; a bare opener, and two clips of 2 true segments: over 10.
+    assert row.mean == pytest.approx(5 * HONEST["score"] / 10)
+    assert (row.num_judged, row.num_gated) == (5, 5)
     assert (row.num_unparsed, row.num_missing) == (1, 1)
+
+
+@pytest.mark.parametrize("judge", ["judge_paper", "judge_hardened"])
+def test_empty_replies_and_bare_openers_score_0_without_a_call(
+    tmp_path: Path, server: ScriptedServer, judge: str
+) -> None:
+    """From no text at all to the first words of a reason, and what judges were seen to reward."""
+    openers = ["", " \n", "...", ":", "Thought process:", "Solution", "Joy.", "Because"]
+    replies: dict[str, Predicted | str | None] = {
+        f"opener {place}": [(0.0, 4.0, "Joy", opener)] for place, opener in enumerate(openers)
+    }
+    texts = ["", " ", "{}", '{"segments": []}', ":", "Thought process:", "```json\n```"]
+    replies |= {f"text {place}": text for place, text in enumerate(texts)}
+    run = write_run(tmp_path, replies, with_clips=())
+    before = num_answered(server)
+    assert judge_run(run, server.base_url, judge=judge) == 0
+    assert num_answered(server) == before
+    row = scores(run, f"{judge}.scripted")["average"]
+    assert (row.mean, row.num_judged, row.num_unscored) == (0.0, 0, 0)
+    assert {one.id for one in segments(run, f"{judge}.scripted")} == set(replies)
 
 
 def test_the_same_command_again_buys_nothing_and_changes_nothing(

@@ -169,5 +169,9 @@ def test_scores_are_read_back(tmp_path: Path) -> None:
     write_judge_scores(path, [row])
     assert read_judge_scores(path) == [row]
     path.write_text('[{"judge": "judge_paper"}]')
+    one_field = r"scores\.json: not a list of judge scores: 0\.\w+: Field required$"
+    with pytest.raises(ValueError, match=one_field):
+        read_judge_scores(path)
+    path.write_text("{}")
     with pytest.raises(ValueError, match=r"scores\.json: not a list of judge scores"):
         read_judge_scores(path)

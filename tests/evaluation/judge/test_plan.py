@@ -1,4 +1,4 @@
-"""The gate before any call: what is asked about, what is worth 0, what is only counted."""
+"""The gate before any call: what is asked about, and what is worth 0."""
 
 from pathlib import Path
 
@@ -47,12 +47,18 @@ def test_hardened(tmp_path: Path) -> None:
     assert len(found.work[1].segments) == 2  # what came before is shown, gated or not
 
 
-def test_paper_reads_what_can_be_read_and_counts_the_rest(tmp_path: Path) -> None:
+def test_paper_reads_what_can_be_read_and_gives_the_rest_0(tmp_path: Path) -> None:
     found = plan(tmp_path, PAPER)
     assert [(one.row.id, one.asked) for one in found.work] == [
-        ("whole", (0, 1)), ("bare", (0, 1)), ("fenced", (0,)),
+        ("whole", (0, 1)), ("bare", (1,)), ("fenced", (0,)),
     ]  # fmt: skip
-    assert [(one.id, one.segment, one.why) for one in found.gated] == [("blank", 0, "blank reason")]
+    assert [(one.id, one.segment, one.weight, one.why) for one in found.gated] == [
+        ("bare", 0, 1, "says nothing of the clip: 0 content words, 3 are needed"),
+        ("blank", 0, 1, "no letter in the reason"),
+        ("prose", None, 2,
+         'no segment: no_object: the reply holds no complete JSON object with "segments"'),
+        ("none", None, 2, "missing: there is no reply"),
+    ]  # fmt: skip
     assert (found.num_unparsed, found.num_missing) == (1, 1)
     assert found.work[2].segments[0].emotion == "Bliss"  # as written
 

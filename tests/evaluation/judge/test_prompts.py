@@ -35,7 +35,7 @@ def test_the_papers_prompt_line_by_line() -> None:
 
 
 def test_the_papers_prompt_is_frozen() -> None:
-    assert PAPER.prompt_hash == prompt_hash("judge_paper") == PAPER_HASH
+    assert prompt_hash("judge_paper") == PAPER_HASH
     text = load_prompt("judge_paper")
     assert text.startswith("You are an expert evaluator for viewer-centric dynamic affective")
     assert len(text.splitlines()) == 46
@@ -77,9 +77,12 @@ def test_our_prompt_snapshot(name: str) -> None:
     assert rendered_hardened()[name] + "\n" == snapshot
 
 
-def test_our_hash_is_not_that_of_one_file() -> None:
-    assert len(HARDENED.prompt_hash) == 64
-    assert HARDENED.prompt_hash != prompt_hash("judge_hardened") != PAPER.prompt_hash
+def test_a_judges_hash_is_not_that_of_its_prompt_alone() -> None:
+    """What is gated decides a judge's numbers, too."""
+    for judge in (HARDENED, PAPER):
+        assert len(judge.prompt_hash) == 64
+        assert judge.prompt_hash != prompt_hash(judge.name)
+    assert HARDENED.prompt_hash != PAPER.prompt_hash
 
 
 @given(st.text(), st.text(), st.text())

@@ -23,6 +23,11 @@ NOTHING = [
     "Joy, sadness, fear, awe (or wonder) and empathic pain.",
     "The scene is emotional and evokes strong feelings in the viewer.",
     "{}", "<b></b>", "```json\n```",
+    # What judges were seen to give points for: beginnings of an answer to anything.
+    ":", ",", "Thought process:", "Let's solve this problem step by step.", "Solution",
+    "\u89e3", "\u304b\u3044\u305b\u3064", "Respuesta",
+    "Okay, let me think about this step by step.", "As an AI language model, I cannot",
+    "To solve this problem, we need to analyze the video.", "The reasoning is as follows:",
     # Nothing to be seen: zero-width, fillers that count as letters, a blank pattern, loose marks.
     "\u200b\u200d\ufeff", "\u3164\u115f\uffa0", "\u2800", "\u0301\u0302",
     # "joy because" with what cannot be seen within, "because" in full width, "Joy" struck out.

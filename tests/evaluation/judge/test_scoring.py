@@ -7,8 +7,9 @@ from affect.judge_dimensions import JUDGE_DIMENSIONS
 from evaluation.judge.judgements import JUDGED_COLUMNS, JudgeScoreRow, SegmentJudgement
 from evaluation.judge.samples import unscored
 from evaluation.judge.scoring import score_judgements
-from evaluation.judge.table import column_title, judge_table, score_text
+from evaluation.judge.table import column_title, judge_table
 from evaluation.metrics import Bootstrap
+from evaluation.tables import points
 
 
 def judged(clip: str, place: int, overall: float, *scores: float) -> SegmentJudgement:
@@ -86,7 +87,7 @@ def test_intervals_are_of_clips_and_not_of_segments() -> None:
 def test_nothing_scored_is_no_zero() -> None:
     row = rows(unscored("a", 0, "refused"))["overall"]
     assert (row.mean, row.low, row.high, row.num_unscored) == (None, None, None, 1)
-    assert score_text(row) == "-"
+    assert points(row.mean, row.low, row.high) == "-"
 
 
 def test_the_table_shows_counts() -> None:
@@ -98,4 +99,4 @@ def test_the_table_shows_counts() -> None:
     assert "Segments: 1 judged, 2 gated" in str(table.caption)
     assert "1 unparsed, 2 missing" in str(table.caption)
     assert column_title("average") == "Avg"
-    assert score_text(found[0]).startswith("0.33 [")
+    assert points(found[0].mean, found[0].low, found[0].high).startswith("0.33 [")

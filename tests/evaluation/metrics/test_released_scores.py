@@ -102,6 +102,18 @@ def test_the_hull_never_differs_from_the_union_in_a_score() -> None:
         assert hull_iou({"start_time": start, "end_time": end}, truth) == pytest.approx(tiou)
 
 
+def test_not_a_number_for_all_times_has_no_overlap_but_its_labels() -> None:
+    nan = float("nan")
+    found = released(TWO, [[nan, nan, "Joy"], [nan, nan, "Fear"]])
+    assert (found["sc_acc"], found["miou_segment"], found["emo_acc"]) == (1.0, 0.0, 1.0)
+    # The first start becomes 0 and the last end the duration only where it is measurably off.
+    half = released(TWO, [[nan, 5, "Joy"], [nan, 10, "Fear"]])
+    assert (half["miou_segment"], half["emo_acc"]) == (1.0, 1.0)
+    for protocol in ("paper", "strict"):
+        clip = make_clip("a", TWO, reply([[nan, 5, "Joy"], [nan, 10, "Fear"]]))
+        assert means(clip, protocol=protocol)["emo_acc"] == 0.0
+
+
 def test_an_end_before_its_start_has_no_overlap_but_a_label() -> None:
     truth = timeline([[0, 4, "Joy"], [4, 5, "Fear"]], 5.0)
     score = score_clip(make_clip("a", truth, reply([[0, 9, "Joy"], [1, 5, "Fear"]])))

@@ -239,3 +239,20 @@ def test_tab_reaches_everything_and_shows_where_it_is(opened: OpenedPage) -> Non
     page.focus(".segment[data-lane='0'][data-segment='1']")
     page.keyboard.press("Enter")
     assert 3.0 <= now(opened) < 3.5
+
+
+def test_space_plays_a_segment_reached_by_tab_and_pauses_after_a_click(opened: OpenedPage) -> None:
+    page = opened.page
+    wait_until(opened, IS_READY)
+    page.focus(".segment[data-lane='0'][data-segment='0']")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert 3.0 <= now(opened) < 3.5
+    assert page.get_attribute(".play", "aria-label") == "Pause (space)"
+    page.keyboard.press("Space")
+    assert page.get_attribute(".play", "aria-label") == "Play (space)"
+    page.click(".segment[data-lane='0'][data-segment='0']")
+    page.keyboard.press("n")
+    page.keyboard.press("Space")
+    page.keyboard.press("Space")
+    assert now(opened) >= 3.0, "plays on from where it was"

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from affect.relative_url import relative_url
 from evaluation.clips import Truth, read_truths
 from evaluation.report.clip_video import (
     choose_embedded,
     describe_clips,
     find_clips,
-    relative_url,
 )
 from tests.evaluation.report.page_runs import write_clip, write_tagged_rows
 
@@ -55,7 +55,7 @@ def test_addresses_are_relative_to_the_page(tmp_path: Path) -> None:
 def test_an_address_leads_back_to_its_file(parts: list[str]) -> None:
     parts = [part for part in parts if part not in (".", "..")] or ["x"]
     path = Path("/videos", *parts)
-    url = relative_url(path, Path("/runs/a/report.html"))
+    url = relative_url(path, Path("/runs/a"))
     split = urlsplit(url)
     assert (split.scheme, split.netloc, split.query, split.fragment) == ("", "", "", "")
     assert url.startswith("../../videos/") and url.isascii()

@@ -5,24 +5,26 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure
 
 from evaluation.report import palette
-from evaluation.report.contents import Interval, Plot
+from evaluation.report.contents import Interval, Plot, Tips
 from evaluation.report.draw import inline_svg, png_of
 from evaluation.report.shown import Panel, draw_rows, short, short_labels
 from tests.evaluation.report.page_parts import read_html
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 # It looks like what the drawing rewrites: colours, ids, references, groups.
 HOSTILE = '#0069b4; id="x" url(#y) <g id="tip0">'
 
 
-def plot_of(labels=("a", HOSTILE), plot_id="one"):
-    def draw(figure, tips):
+def plot_of(labels: Sequence[str] = ("a", HOSTILE), plot_id: str = "one") -> Plot:
+    def draw(figure: Figure, tips: Tips) -> None:
         values = {label: [Interval(0.5, 0.25, 0.75), None] for label in labels}
         draw_rows(
             figure, tips, labels=list(labels), rows=["Joy", HOSTILE],
@@ -33,11 +35,11 @@ def plot_of(labels=("a", HOSTILE), plot_id="one"):
 
 
 @pytest.fixture(scope="module")
-def svg():
+def svg() -> str:
     return inline_svg(plot_of())
 
 
-def test_labels_stay_as_they_are(svg):
+def test_labels_stay_as_they_are(svg: str) -> None:
     read = read_html(svg)
     assert not read.unclosed
     # The row's label, not a tip.
@@ -46,7 +48,7 @@ def test_labels_stay_as_they_are(svg):
     assert "Two <rows>." in [attributes.get("aria-label") for _, attributes in read.tags]
 
 
-def test_marks_have_their_numbers_as_tips(svg):
+def test_marks_have_their_numbers_as_tips(svg: str) -> None:
     root = ElementTree.fromstring(svg)
     titles = [one.text for one in root.iter() if one.tag.endswith("title")]
     assert titles == [
@@ -55,7 +57,7 @@ def test_marks_have_their_numbers_as_tips(svg):
     ]
 
 
-def test_colours_are_the_pages_and_nothing_covers_it(svg):
+def test_colours_are_the_pages_and_nothing_covers_it(svg: str) -> None:
     assert f"var({palette.run_ink(0).variable},{palette.run_ink(0).color})" in svg
     assert f"var({palette.TEXT.variable},{palette.TEXT.color})" in svg
     left = set(re.findall(r"#[0-9a-f]{6}", re.sub(r"var\([^)]*\)", "", svg)))
@@ -63,14 +65,14 @@ def test_colours_are_the_pages_and_nothing_covers_it(svg):
     assert "<style" not in svg and "font-family" not in svg
 
 
-def test_ids_carry_the_plots_name(svg):
+def test_ids_carry_the_plots_name(svg: str) -> None:
     ids = re.findall(r'<[^>]* id="([^"]*)"', svg)
     assert ids and all(one.startswith("one-") for one in ids)
     assert not re.search(r"https?:|//", svg)
 
 
 @pytest.mark.slow
-def test_equal_plots_are_equal_bytes_in_another_process(svg, tmp_path):
+def test_equal_plots_are_equal_bytes_in_another_process(svg: str, tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("axes.facecolor: ff0000\nfont.size: 30\n")
     script = (
         "import hashlib\n"
@@ -91,7 +93,7 @@ def test_equal_plots_are_equal_bytes_in_another_process(svg, tmp_path):
     assert ran.stdout.strip() == ours
 
 
-def test_the_picture_is_dark_on_white():
+def test_the_picture_is_dark_on_white() -> None:
     from io import BytesIO
 
     from PIL import Image
@@ -101,21 +103,21 @@ def test_the_picture_is_dark_on_white():
     assert picture.convert("RGB").getpixel((1, 318)) == (255, 255, 255)
 
 
-def test_inks_are_apart():
+def test_inks_are_apart() -> None:
     variables = palette.variables()
     assert len(set(variables.values())) == len(variables) == 15
     looks = {(ink.color, ink.marker) for ink in map(palette.run_ink, range(18))}
     assert len(looks) == 18
 
 
-def test_every_ink_is_set_for_light_and_dark_pages():
+def test_every_ink_is_set_for_light_and_dark_pages() -> None:
     css = (ROOT / "evaluation/report/sections.css").read_text(encoding="utf-8")
-    light, dark = css.split("@media (prefers-color-scheme: dark)")
+    light, dark = css.split("@media screen and (prefers-color-scheme: dark)")
     for variable in palette.variables().values():
         assert f"{variable}:" in light and f"{variable}:" in dark
 
 
-def test_long_labels_are_short_and_never_alike():
+def test_long_labels_are_short_and_never_alike() -> None:
     assert short("x" * 100, 11) == "xxxxx…xxxxx"
     assert short("a\nb\tc") == "a b c"
     alike = ["runs/" + "a" * 40 + "/one", "runs/" + "a" * 41 + "/one", "b"]

@@ -1,5 +1,8 @@
 """Kinds of errors of a clip, each worked out by hand."""
 
+import random
+from itertools import pairwise
+
 import pytest
 
 from affect.parsing import parse_reply
@@ -45,6 +48,37 @@ def test_kinds(spans: Spans, kinds: tuple[str, ...], mean_tiou: float, accuracy:
     assert outcome.kinds == kinds
     assert outcome.mean_tiou == pytest.approx(mean_tiou)
     assert outcome.emotion_accuracy == pytest.approx(accuracy)
+
+
+def test_segments_left_over_on_both_sides_are_not_right() -> None:
+    """Two of each, but 0-9 pairs best with 1-10 alone (.8), so 0-1 and 9-10 meet nothing."""
+    truth = parse_reply(reply([[0, 1, "Joy"], [1, 10, "Fear"]]), 10.0).timeline
+    assert truth is not None
+    clip = make_clip("a", truth, reply([[0, 9, "Fear"], [9, 10, "Joy"]]))
+    outcome = outcome_of(PROTOCOLS["strict"].score_clip(clip))
+    assert outcome.kinds == ("bad_boundary",)
+    assert (outcome.mean_tiou, outcome.emotion_accuracy) == (pytest.approx(0.4), 0.5)
+
+
+def test_right_is_exactly_as_many_segments_and_every_place_correct() -> None:
+    dice = random.Random(0)
+    for _ in range(300):
+        given, wanted = (
+            [
+                [start, end, label]
+                for (start, end), label in zip(
+                    pairwise([0, *sorted(dice.sample(range(1, 12), dice.randint(0, 3))), 12]),
+                    ["Joy", "Fear", "Joy", "Fear"],
+                    strict=False,
+                )
+            ]
+            for _ in range(2)
+        )
+        truth = parse_reply(reply(wanted), 12.0).timeline
+        assert truth is not None
+        outcome = outcome_of(PROTOCOLS["strict"].score_clip(make_clip("a", truth, reply(given))))
+        is_right = len(given) == len(wanted) and outcome.emotion_accuracy == 1.0
+        assert (outcome.kinds == ("right",)) == is_right
 
 
 @pytest.mark.parametrize(("text", "kind"), [(None, "missing"), ("I can't.", "unparsed")])

@@ -114,8 +114,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == f"wrote {run / 'report.html'}: Clips: 2 without a file.\n"
     html = (run / "report.html").read_text(encoding="utf-8")
     assert "<title>sft on test</title>" in html
-    assert "No training curves of sft: no metrics.jsonl in the run." in html
-    assert "No judge&#x27;s scores of sft: no finished judgements." in html
+    assert "No training curves for sft: no metrics.jsonl in the run." in html
+    assert "No judge&#x27;s scores for sft: no finished judgements." in html
     assert json.loads(Scripts(html).scripts[0][1])["runs"] == ["sft"]
 
 

@@ -1,30 +1,32 @@
 """The report's sections: what they say is what was scored, and nothing in them can do harm."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from evaluation.analysis.analyse import analyse
+from evaluation.analysis.document import Analysis
 from evaluation.metrics import compare_clips
 from evaluation.report.render import html_of
-from evaluation.report.sections import contents_of, sections_of
-from evaluation.run_results import load_run
+from evaluation.report.sections import PageSection, contents_of, sections_of
+from evaluation.run_results import RunResults, load_run
 from evaluation.tables import percent
 from tests.evaluation.files import reply, write_predictions, write_rows
 from tests.evaluation.report.drawn_runs import drawn_run, write_drawn_rows
-from tests.evaluation.report.page_parts import read_html
+from tests.evaluation.report.page_parts import Parts, read_html
 
 EMOTIONS = ("Joy", "Fear", "Sadness")
 HOSTILE = '"><script>alert(1)</script><img src=//evil.example onerror=alert(2)> $x_1$ \u202e&amp;'
 JUDGE = "judge_paper.gpt-4o"
 
 
-def strict(runs):
+def strict(runs: list[RunResults]) -> dict[str, Analysis]:
     return {run.label: analyse(run.truths, run.clips, "strict", run.bootstrap) for run in runs}
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunResults]:
     folder = tmp_path_factory.mktemp("runs")
     rows = write_drawn_rows(folder / "rows.jsonl", 40, seed=0, emotions=EMOTIONS)
     return [
@@ -40,32 +42,34 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def analyses(runs):
+def analyses(runs: list[RunResults]) -> dict[str, Analysis]:
     return strict(runs)
 
 
 @pytest.fixture(scope="module")
-def sections(runs, analyses):
+def sections(runs: list[RunResults], analyses: dict[str, Analysis]) -> dict[str, PageSection]:
     return {one.id: one for one in sections_of(runs, analyses)}
 
 
 @pytest.fixture(scope="module")
-def parts(sections):
+def parts(sections: dict[str, PageSection]) -> dict[str, Parts]:
     return {name: read_html(one.html) for name, one in sections.items()}
 
 
-def shown(label):
+def shown(label: str) -> str:
     return label.replace("\u202e", "\\u202e")
 
 
-def test_the_page_has_all_sections_in_order(sections):
+def test_the_page_has_all_sections_in_order(sections: dict[str, PageSection]) -> None:
     assert list(sections) == [
         "headline", "protocols", "emotions", "transitions", "boundaries", "breakdowns", "judges",
         "training", "provenance",
     ]  # fmt: skip
 
 
-def test_headline_numbers_are_the_scores_beside_their_counts(runs, parts):
+def test_headline_numbers_are_the_scores_beside_their_counts(
+    runs: list[RunResults], parts: dict[str, Parts]
+) -> None:
     table = parts["headline"].tables["headline"]
     assert table[0] == [
         "run", "SC-Acc", "mIoU per segment", "Emo-Acc", "valid timeline", "scored", "unparsed",
@@ -83,7 +87,7 @@ def test_headline_numbers_are_the_scores_beside_their_counts(runs, parts):
         assert sum(counts) == 40 and counts[0] > 0 and counts[1] + counts[2] > 0
 
 
-def test_differences_are_the_paired_ones(runs, parts):
+def test_differences_are_the_paired_ones(runs: list[RunResults], parts: dict[str, Parts]) -> None:
     base, other = runs
     expected = {
         row.metric: percent(row.difference, row.low, row.high, "+")
@@ -96,7 +100,9 @@ def test_differences_are_the_paired_ones(runs, parts):
     ]  # fmt: skip
 
 
-def test_every_protocol_has_its_counts_and_a_lack_is_no_zero(runs, parts):
+def test_every_protocol_has_its_counts_and_a_lack_is_no_zero(
+    runs: list[RunResults], parts: dict[str, Parts]
+) -> None:
     table = parts["protocols"].tables["protocols"]
     assert table[0] == [
         "metric", "run", "paper", "paper clips", "released", "released clips", "strict",
@@ -115,7 +121,9 @@ def test_every_protocol_has_its_counts_and_a_lack_is_no_zero(runs, parts):
         assert f"{name}: flatters" in parts["protocols"].text
 
 
-def test_emotions_are_sorted_by_frequency_with_their_counts(runs, analyses, parts):
+def test_emotions_are_sorted_by_frequency_with_their_counts(
+    runs: list[RunResults], analyses: dict[str, Analysis], parts: dict[str, Parts]
+) -> None:
     analysis = analyses["grpo"]
     rows = {row.emotion: row for row in analysis.emotions}
     lines = [line for line in parts["emotions"].tables["emotions"][1:] if line[1] == "grpo"]
@@ -129,7 +137,9 @@ def test_emotions_are_sorted_by_frequency_with_their_counts(runs, analyses, part
         assert line[6] == percent(row.precision.mean, row.precision.low, row.precision.high)
 
 
-def test_confusions_add_up_and_outsiders_are_named(runs, analyses, parts):
+def test_confusions_add_up_and_outsiders_are_named(
+    runs: list[RunResults], analyses: dict[str, Analysis], parts: dict[str, Parts]
+) -> None:
     for at, run in enumerate(runs, 1):
         confusion = analyses[run.label].confusion
         lines = parts["emotions"].tables[f"confusion-{at}"][1:]
@@ -139,7 +149,9 @@ def test_confusions_add_up_and_outsiders_are_named(runs, analyses, parts):
     assert bool(outsiders) == bool(named)
 
 
-def test_boundaries_are_those_of_the_analysis(runs, analyses, parts):
+def test_boundaries_are_those_of_the_analysis(
+    runs: list[RunResults], analyses: dict[str, Analysis], parts: dict[str, Parts]
+) -> None:
     for run, line in zip(runs, parts["boundaries"].tables["boundaries"][1:], strict=True):
         errors = analyses[run.label].boundaries
         assert line[1:4] == [str(errors.num_paired), str(errors.num_missed), str(errors.num_extra)]
@@ -153,13 +165,15 @@ def test_boundaries_are_those_of_the_analysis(runs, analyses, parts):
         assert line[column] == percent(share.mean, share.low, share.high)
 
 
-def test_groups_have_their_clips(runs, parts):
+def test_groups_have_their_clips(runs: list[RunResults], parts: dict[str, Parts]) -> None:
     lines = [line for line in parts["breakdowns"].tables["by-genre"][1:] if line[1] == "grpo"]
     assert sum(int(text) for line in lines for text in line[5:]) == 40
     assert "Sports & <Games>" in [line[0] for line in lines]
 
 
-def test_judges_scores_stand_beside_their_counts(runs, parts):
+def test_judges_scores_stand_beside_their_counts(
+    runs: list[RunResults], parts: dict[str, Parts]
+) -> None:
     lines = parts["judges"].tables["judge-1"][1:]
     rows = runs[1].judges[JUDGE].scores
     assert [line[2] for line in lines] == [
@@ -169,15 +183,17 @@ def test_judges_scores_stand_beside_their_counts(runs, parts):
     assert f"Not judged by it: {shown(HOSTILE)}." in parts["judges"].text
 
 
-def test_training_is_of_the_run_that_was_trained(parts):
+def test_training_is_of_the_run_that_was_trained(parts: dict[str, Parts]) -> None:
     text = parts["training"].text
     assert f"Without a training log: {shown(HOSTILE)}." in text
-    assert "Never anything else: replies dropped: 0." in text
+    assert "The same in every step, so not drawn: replies dropped 0." in text
     assert {line[1] for line in parts["training"].tables["reward"][1:]} == {"grpo"}
     assert "learning rate" in [line[0] for line in parts["training"].tables["policy"]]
 
 
-def test_hostile_labels_stay_text(sections, parts):
+def test_hostile_labels_stay_text(
+    sections: dict[str, PageSection], parts: dict[str, Parts]
+) -> None:
     assert any(shown(HOSTILE) in one.text for one in parts.values())
     for name, one in parts.items():
         assert not one.unclosed, name
@@ -187,7 +203,9 @@ def test_hostile_labels_stay_text(sections, parts):
         assert "\u202e" not in sections[name].html
 
 
-def test_nothing_is_loaded_and_every_reference_is_within(sections, parts):
+def test_nothing_is_loaded_and_every_reference_is_within(
+    sections: dict[str, PageSection], parts: dict[str, Parts]
+) -> None:
     for name, section in sections.items():
         linked = re.findall(r"""(?:\bsrc|href)\s*=\s*["']([^"']*)""", section.html)
         assert all(link.startswith("#") for link in linked), name
@@ -198,7 +216,7 @@ def test_nothing_is_loaded_and_every_reference_is_within(sections, parts):
         assert set(referred) <= ids, name
 
 
-def test_ids_are_unique_on_the_page(parts):
+def test_ids_are_unique_on_the_page(parts: dict[str, Parts]) -> None:
     ids = [
         attributes["id"] for one in parts.values() for _, attributes in one.tags
         if "id" in attributes
@@ -206,7 +224,7 @@ def test_ids_are_unique_on_the_page(parts):
     assert len(ids) == len(set(ids)) > 50
 
 
-def test_plots_say_what_they_show(parts):
+def test_plots_say_what_they_show(parts: dict[str, Parts]) -> None:
     for name, one in parts.items():
         for tag, attributes in one.tags:
             if tag == "svg":
@@ -214,24 +232,24 @@ def test_plots_say_what_they_show(parts):
                 assert len(attributes["aria-label"] or "") > 30, name
 
 
-def test_a_run_without_anything_says_so_in_sentences(tmp_path):
+def test_a_run_without_anything_says_so_in_sentences(tmp_path: Path) -> None:
     truths = {"a": [[0, 4, "Joy"], [4, 8, "Fear"]], "b": [[0, 8, "Joy"]]}
     rows = write_rows(tmp_path / "rows.jsonl", truths)
     write_predictions(tmp_path / "run/predictions/test.jsonl", {"a": "no", "b": None})
     run = load_run(tmp_path / "run", "test", label="run", rows=rows)
     contents = {one.id: one for one in contents_of([run], strict([run]))}
-    assert "Nobody judged" in html_of(contents["judges"])
-    assert "nothing was trained here" in html_of(contents["training"])
+    assert "No judge has scored" in html_of(contents["judges"])
+    assert "so there are no curves" in html_of(contents["training"])
     boundaries = html_of(contents["boundaries"])
     assert "No boundary has a partner" in boundaries
     assert read_html(boundaries).tables["boundaries"][1][4:6] == ["-", "-"], "no 0 for nothing"
-    assert "No clip says it." in html_of(contents["breakdowns"])
+    assert "The rows name no genre for any clip." in html_of(contents["breakdowns"])
     headline = read_html(html_of(contents["headline"])).tables["headline"][1]
     assert headline[0] == "run" and headline[5:] == ["0", "1", "1"]
     assert "differences" not in read_html(html_of(contents["headline"])).tables
 
 
-def test_a_perfect_run_is_drawn_without_a_fault(tmp_path):
+def test_a_perfect_run_is_drawn_without_a_fault(tmp_path: Path) -> None:
     truths = {"a": [[0, 4, "Joy"], [4, 8, "Fear"]], "b": [[0, 8, "Joy"]]}
     rows = write_rows(tmp_path / "rows.jsonl", truths)
     replies = {name: reply(spans) for name, spans in truths.items()}
@@ -244,7 +262,7 @@ def test_a_perfect_run_is_drawn_without_a_fault(tmp_path):
     assert sorted(lines) == [["Fear", "Fear", "1", "1", "100.0"], ["Joy", "Joy", "2", "2", "100.0"]]
 
 
-def test_mistakes_of_the_caller(runs, analyses):
+def test_mistakes_of_the_caller(runs: list[RunResults], analyses: dict[str, Analysis]) -> None:
     with pytest.raises(ValueError, match="no run to report on"):
         contents_of([], {})
     with pytest.raises(ValueError, match="two runs are called 'grpo'"):

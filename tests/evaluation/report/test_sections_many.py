@@ -4,25 +4,30 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from affect.taxonomy import DAR_EMOTIONS
 from evaluation.analysis.analyse import analyse
+from evaluation.analysis.document import Analysis
 from evaluation.report.draw import drawn
 from evaluation.report.sections import contents_of, sections_of
+from evaluation.run_results import RunResults
 from tests.evaluation.report.drawn_runs import drawn_run, write_drawn_rows
 from tests.evaluation.report.page_parts import read_html
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 JUDGES = ("judge_hardened.b", "judge_paper.a")
 
 
 LONG = "a run whose name says what it is and when"
 
 
-def draw_runs(folder, places):
+def draw_runs(folder: Path, places: Iterable[int]) -> list[RunResults]:
     rows = write_drawn_rows(folder / "rows.jsonl", 24, seed=0, emotions=DAR_EMOTIONS[:6])
     names = {1: LONG}
     return [
@@ -35,18 +40,18 @@ def draw_runs(folder, places):
     ]  # fmt: skip
 
 
-def analyses_of(runs):
+def analyses_of(runs: Sequence[RunResults]) -> dict[str, Analysis]:
     return {run.label: analyse(run.truths, run.clips, "strict", run.bootstrap) for run in runs}
 
 
-def digest_of(folder):
+def digest_of(folder: str | Path) -> str:
     runs = draw_runs(Path(folder), [2])
     html = "".join(one.html for one in sections_of(runs, analyses_of(runs)))
     return hashlib.sha256(html.encode()).hexdigest()
 
 
 @pytest.mark.slow
-def test_six_runs_have_six_of_everything(tmp_path):
+def test_six_runs_have_six_of_everything(tmp_path: Path) -> None:
     runs = draw_runs(tmp_path, range(6))
     sections = {one.id: read_html(one.html) for one in sections_of(runs, analyses_of(runs))}
     labels = [run.label for run in runs]
@@ -65,7 +70,7 @@ def test_six_runs_have_six_of_everything(tmp_path):
 
 
 @pytest.mark.slow
-def test_equal_runs_are_equal_bytes_in_another_process(tmp_path):
+def test_equal_runs_are_equal_bytes_in_another_process(tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from tests.evaluation.report.test_sections_many import digest_of\n"
@@ -84,7 +89,7 @@ def test_equal_runs_are_equal_bytes_in_another_process(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("places", [[2], range(6)])
-def test_no_two_labels_of_a_plot_overlap(tmp_path, places):
+def test_no_two_labels_of_a_plot_overlap(tmp_path: Path, places: Iterable[int]) -> None:
     runs = draw_runs(tmp_path, places)
     for content in contents_of(runs, analyses_of(runs)):
         for plot in content.plots():
@@ -95,7 +100,7 @@ def test_no_two_labels_of_a_plot_overlap(tmp_path, places):
                         assert not box.overlaps(other), (plot.id, text, other_text)
 
 
-def _label_boxes(figure):
+def _label_boxes(figure: Figure) -> list[tuple[str, Bbox]]:
     """Tick labels and titles of all panels and the legend's words, a hair smaller than drawn."""
     texts = [text for legend in figure.legends for text in legend.get_texts()]
     for axes in figure.axes:

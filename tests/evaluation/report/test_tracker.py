@@ -3,6 +3,8 @@
 import builtins
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from tests.evaluation.report.drawn_runs import drawn_run, write_drawn_rows
 JUDGE = "judge_paper.gpt-4o"
 
 
-def test_cells_become_single_values():
+def test_cells_become_single_values() -> None:
     table = NumberTable(
         "t",
         "c",
@@ -41,7 +43,7 @@ def test_cells_become_single_values():
     ]
 
 
-def test_a_summary_has_no_value_where_nothing_defines_one(tmp_path):
+def test_a_summary_has_no_value_where_nothing_defines_one(tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", {"a": [[0, 8, "Joy"]]})
     write_predictions(tmp_path / "run/predictions/test.jsonl", {"a": None})
     summary = summary_of(load_run(tmp_path / "run", "test", rows=rows))
@@ -50,13 +52,13 @@ def test_a_summary_has_no_value_where_nothing_defines_one(tmp_path):
     assert None not in summary.values()
 
 
-def test_mistakes(monkeypatch):
+def test_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="no tracker called 'mlflow'; there is wandb"):
         send_to_tracker("mlflow", "p", [], {}, [])
     monkeypatch.delitem(sys.modules, "wandb", raising=False)
     real = builtins.__import__
 
-    def without_wandb(name, *arguments, **named):
+    def without_wandb(name: str, *arguments: Any, **named: Any) -> Any:
         if name.partition(".")[0] == "wandb":
             raise ImportError(name)
         return real(name, *arguments, **named)
@@ -67,7 +69,9 @@ def test_mistakes(monkeypatch):
 
 
 @pytest.mark.slow
-def test_wandb_gets_the_tables_the_numbers_and_the_pictures(tmp_path, monkeypatch):
+def test_wandb_gets_the_tables_the_numbers_and_the_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     monkeypatch.setenv("WANDB_SILENT", "true")

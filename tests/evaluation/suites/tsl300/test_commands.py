@@ -119,6 +119,12 @@ def test_score_of_a_file_in_its_own_form(
     assert (results.counts.num_scored, results.counts.num_missing) == (1, 1)
     capsys.readouterr()
 
+    before = path.read_bytes()
+    argv = ["score", "--predictions", str(path), "--labels", labels, "--out", str(path)]
+    assert main(argv) == 2
+    assert "is a file that is read here" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
     write(path, {"results": {"3_Ekman6_c": []}})
     assert main(["score", "--predictions", str(path), "--labels", labels]) == 2
     assert "'3_Ekman6_c' is no test video of" in capsys.readouterr().err
@@ -130,5 +136,24 @@ def test_score_of_a_file_in_its_own_form(
 def test_results_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "tsl.json"
     path.write_text('{"rows": []}')
-    with pytest.raises(ValueError, match="not scores on TSL-300"):
+    one_line = r"not scores on TSL-300: predictions_sha256: Field required$"
+    with pytest.raises(ValueError, match=one_line):
         read_tsl_results(path)
+
+
+def test_rows_replace_rows_of_these_videos_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = str(write_labels(tmp_path / "labels", TWO_VIDEOS))
+    out = write_lines(tmp_path / "out.jsonl", [sft_row("mine", [[0, 4, "Joy"]], 4.0)])
+    argv = ["rows", "--labels", labels, "--video-root", labels, "--out", str(out)]
+    before = out.read_bytes()
+    assert main(argv) == 2
+    assert "holds something else; choose another --out" in capsys.readouterr().err
+    assert out.read_bytes() == before
+    out.write_text("my notes")
+    assert main(argv) == 2
+    assert "holds something else" in capsys.readouterr().err
+    write_lines(out, [sft_row(A, None, 120.0)])
+    assert main(argv) == 2
+    assert "holds none of the 2 videos" in capsys.readouterr().err

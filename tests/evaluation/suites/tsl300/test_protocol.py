@@ -293,6 +293,22 @@ def test_rivals_for_one_annotation_stay_within_the_range(places: list[Place]) ->
             assert values["mean_running_recall"][0, t] <= recall.mean() + 1e-12
 
 
+@pytest.mark.parametrize(
+    ("spans", "low", "high", "other_order"),
+    [([(0, 10), (2, 14)], 1.0, 1.0, 0.5), ([(1, 12), (0, 6)], 0.25, 0.5, 1.0)],
+)
+def test_rivals_for_several_annotations_can_leave_the_range(
+    spans: list[tuple[float, float]], low: float, high: float, other_order: float
+) -> None:
+    """The pair of highest tIoU is made first, which need not be what a file's order makes."""
+    videos = [video("a", (0, 10, "positive"), (10, 20, "positive"))]
+    found = {"a": [Candidate("positive", *span) for span in spans]}
+    values = values_of(np.ones((1, 1)), rank(videos, found, "positive"))
+    assert (values["ap_low"][0, 0], values["ap_high"][0, 0]) == (low, high)
+    backwards = [("a", start, end) for start, end in reversed(spans)]
+    assert published(spans_of(videos, "positive"), backwards, 0.1)[0] == pytest.approx(other_order)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_distinct_scores_against_the_reference(seed: int) -> None:
