@@ -88,7 +88,6 @@ def _measure(folder: Path) -> dict[str, Any]:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     # Only now, so that numpy's threads, if it made any, are made within the limit.
     from evaluation.analysis.analyse import analyse
-
     from evaluation.clips import load_clips, read_truths
     from evaluation.metrics import Bootstrap, score_clips
     from evaluation.predictions import read_predictions
