@@ -8,7 +8,7 @@
 Each step is a command of its own, and is printed as one could type it: annotations to rows where
 the file is no file of rows, `predict` (or `import`, where the replies are there already), `score`,
 `analyse`, `judge` where --judge names a configuration, `report`. Started again, it goes on where it
-stopped. Options that are not listed here go to `predict`.
+stopped. Options that are not listed here go to `predict`, or to `import` with --predictions.
 
 Exit code: 0, or 1 where rows failed or segments stayed unscored (every table counts them), 2 for a
 mistake in the call, 3 where the money for a model on a server is spent.
@@ -49,7 +49,8 @@ def _options(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]
     parser = make_parser(
         PROG,
         "From a model (or replies that are there) and an annotation file to scores and a page. "
-        "Options that are not listed here go to predict: see python -m evaluation.predict --help.",
+        "Options that are not listed here go to predict, or to import with --predictions: see "
+        "python -m evaluation.predict --help and python -m evaluation.import_predictions --help.",
     )
     parser.add_argument("--rows", type=Path, required=True, help="rows, or annotations to import")
     parser.add_argument(
@@ -86,11 +87,8 @@ def _options(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]
         parser.error("--predictions FILE and --system NAME go together")
     if options.judge is None and options.judge_budget is not None:
         parser.error("--judge-budget needs --judge FILE")
-    if options.predictions is not None and (options.run is not None or rest):
-        parser.error(
-            "--predictions FILE is imported: no model is asked, so no option of predict fits: "
-            + shlex.join(["--run"] if options.run is not None else rest)
-        )
+    if options.predictions is not None and options.run is not None:
+        parser.error("--predictions FILE is imported: no model is asked, so --run does not fit")
     if options.out is None and options.run is None:
         parser.error("--out FOLDER is needed, which gets predictions, scores and the page")
     return options, rest
@@ -120,9 +118,13 @@ def evaluate(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if not is_rows:
         rows = folder / "rows" / f"{name}.jsonl"
     on_rows = ("--rows", rows, "--video-root", video_root, "--name", name, "--out", folder)
-    which = () if options.run is None else ("--run", options.run)
-    if options.predictions is None:
-        _check_predict_options(*which, *on_rows, *rest)
+    if options.predictions is not None:
+        asked = ("--file", options.predictions, "--system", options.system, *on_rows, *rest)
+        _check_options("import_predictions", *asked)
+    else:
+        which = () if options.run is None else ("--run", options.run)
+        asked = (*which, *on_rows, *rest)
+        _check_options("predict_options", *asked)
     if not is_rows:
         more = [] if options.label_map is None else ["--label-map", options.label_map]
         more += ["--merge-equal-neighbours"] if options.merge_equal_neighbours else []
@@ -131,12 +133,11 @@ def evaluate(options: argparse.Namespace, rest: Sequence[str]) -> int:
             return code
     predictions = RunFolder(folder).predictions(name)
     if options.predictions is not None:
-        theirs = ("--file", options.predictions, "--system", options.system)
-        failed = _step("import_predictions", *theirs, *on_rows)
+        failed = _step("import_predictions", *asked)
         if judge is not None and not (options.judge_budget or judge.budget):
             _check_frames_are_known(predictions)
     else:
-        failed = _step("predict", *which, *on_rows, *rest)
+        failed = _step("predict", *asked)
     if failed not in (0, SOME_FAILED):
         return failed
     of_replies = ("--predictions", predictions, "--rows", rows)
@@ -157,10 +158,9 @@ def evaluate(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return failed
 
 
-def _check_predict_options(*arguments: str | Path) -> None:
+def _check_options(module: str, *arguments: str | Path) -> None:
     """A mistake in them shows now, and not after every annotated clip was decoded."""
-    from evaluation.predict_options import read_options
-
+    read_options = import_module(f"evaluation.{module}").read_options
     read_options([str(argument) for argument in arguments])
 
 

@@ -31,7 +31,8 @@ from evaluation.predictions import PredictionHeader
 PROG = "import_predictions"
 
 
-def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command's options; a mistake in them ends with exit code 2."""
     parser = make_parser(PROG, "Take in another system's replies to a file of rows.")
     parser.add_argument("--file", type=Path, required=True, help="their replies: JSON(L), CSV, TSV")
     parser.add_argument("--rows", type=Path, required=True, help="JSONL of the rows they answer")
@@ -140,7 +141,7 @@ def _counts(counts: Counter[str]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
-    options = _options(argv)
+    options = read_options(argv)
     return run_command(PROG, lambda: import_predictions(options))
 
 

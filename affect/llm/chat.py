@@ -31,6 +31,8 @@ again only in another run.
 refused, empty, cut_off (token limit), off_schema, too_long: the reply, asked for again first."""
 SERVER_KINDS = frozenset(FAILURE_KINDS) - {"refused", "empty", "cut_off", "off_schema", "too_long"}
 """Failures that say something of a server and nothing of what was asked."""
+LASTING_KINDS = frozenset({"not_allowed", "not_found"})
+"""Those of them that no waiting mends: a wrong key, an unknown model, a wrong address."""
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 

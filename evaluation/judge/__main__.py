@@ -10,8 +10,8 @@ as you like, it goes on where it stopped, tries again what is unscored and buys 
 
 Exit code 0: every segment is judged or gated; 1: some are unscored (they are in no mean, the table
 counts them), or the server answered so many in a row with faults that the run gave up; 2: a mistake
-in the command or the configuration; 3: limits.max_cost is reached; 130: interrupted. Only a run
-that came to its end leaves scores.
+in the command or the configuration, or a server that lets nobody in or does not know the model;
+3: limits.max_cost is reached; 130: interrupted. Only a run that came to its end leaves scores.
 """
 
 import asyncio
@@ -80,6 +80,10 @@ def judge(config: JudgeConfig) -> int:
                     "the same command goes on from there",
                 )
                 raise
+        if judging.ending == "turned_away":
+            raise ValueError(
+                f"{judging.reason}; nothing was judged: put it right and start the same command again"
+            )
         if judging.ending != "finished":
             _say(
                 sys.stdout,

@@ -3,7 +3,7 @@
     judging = Judging(PAPER, clips.video, samples=1, max_tokens=1024)
     models = RoleModels({ROLE: "gpt"}, {"gpt": section}, before_each=judging.check)
     await judging.run(models, plan.work, output.write, num_clips_at_once=16)
-    judging.ending            # 'finished', 'budget_spent' or 'gave_up'
+    judging.ending            # 'finished', or why nothing more was asked
 
 A clip is decoded once, for all its segments and samples, and only when it is its turn. A question
 shows the whole clip, with its pictures' times where it goes as pictures, and then the prompt, which
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from affect.llm.chat import (
+    LASTING_KINDS,
     SERVER_KINDS,
     BudgetSpentError,
     ModelFailure,
@@ -31,7 +32,8 @@ from evaluation.judge.plan import ClipWork
 from evaluation.judge.samples import judgement_of_samples, unscored
 
 ROLE = "judge"
-Ending = Literal["finished", "budget_spent", "gave_up"]
+Ending = Literal["finished", "budget_spent", "gave_up", "turned_away"]
+"""turned_away: the server lets nobody in or does not know the model, and never replied."""
 
 
 class JudgingEndedError(Exception):
@@ -60,6 +62,7 @@ class Judging:
         self._samples, self._max_tokens = samples, max_tokens
         self._max_failures_in_a_row = max_failures_in_a_row
         self._num_failed_in_a_row = 0
+        self._has_replied = False
         self._decodes = asyncio.Semaphore(num_decodes_at_once)
         self.ending: Ending = "finished"
         self.reason = ""
@@ -137,6 +140,8 @@ class Judging:
         if len(samples) < len(outcomes):
             return None
         self._note_server(samples)
+        if self.ending == "turned_away":
+            return None
         return judgement_of_samples(work.row.id, place, samples)
 
     async def _sample(self, models: Models, question: Question) -> Opinion | ModelFailure | None:
@@ -156,6 +161,10 @@ class Judging:
         of_server = [one for one in failures if one.kind in SERVER_KINDS]
         if len(of_server) < len(samples):
             self._num_failed_in_a_row = 0
+            self._has_replied = True
+            return
+        if of_server[-1].kind in LASTING_KINDS and not self._has_replied:
+            self._end("turned_away", str(of_server[-1]))
             return
         self._num_failed_in_a_row += 1
         if self._num_failed_in_a_row >= self._max_failures_in_a_row:

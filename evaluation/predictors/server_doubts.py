@@ -9,16 +9,16 @@ So failures that say something of a server are held back until the server shows 
 is given up on, and what is held back is written nowhere, when
 
 - it lets nobody in (401, 403) or does not know the model (404) before its first reply, or
-- `MAX_FAILURES_IN_A_ROW` rows fail that way, or with no connection or no answer in time, and no
-  other comes between them, or
+- `MAX_FAILURES_IN_A_ROW` rows fail that way, or with no connection, no answer in time, or a
+  server's error (5xx, or something else than an answer) after all tries, and no other comes between
+  them, or
 - such failures are all that there was.
 """
 
-from affect.llm.chat import ModelFailure
+from affect.llm.chat import LASTING_KINDS, ModelFailure
 from evaluation.predictions import Answer
 
-LASTING_KINDS = frozenset({"not_allowed", "not_found"})
-DOUBTFUL_KINDS = LASTING_KINDS | {"connection", "timeout"}
+DOUBTFUL_KINDS = LASTING_KINDS | {"connection", "timeout", "server_error"}
 MAX_FAILURES_IN_A_ROW = 8
 
 

@@ -36,7 +36,8 @@ def test_replies_that_are_there_become_scores_and_a_page(
     assert [line.split()[3] for line in told] == [
         "evaluation.import_predictions", "evaluation.score", "evaluation.analyse",
     ]  # fmt: skip
-    # Started again it goes over what is there.
+    # An option of the import's is handed on, and started again it goes over what is there.
+    assert main([*command, "--out", str(run), "--no-report", "--id-field", "id"]) == 2
     assert main([*command, "--out", str(run), "--no-report"]) == 0
 
 
@@ -45,8 +46,8 @@ def test_replies_that_are_there_become_scores_and_a_page(
     [
         (["--predictions", "theirs.json"], "--predictions FILE and --system NAME go together"),
         (
-            ["--predictions", "t.json", "--system", "S", "--no-reprot", "--out", "o"],
-            "no option of predict fits: --no-reprot",
+            ["--predictions", "t.json", "--system", "S", "--run", "r"],
+            "no model is asked, so --run does not fit",
         ),
         (["--model", "m"], "--out FOLDER is needed"),
         (["--model", "m", "--out", "o", "--name", "../x"], "must be a plain file name"),
@@ -88,9 +89,17 @@ def test_a_step_that_fails_ends_it(tmp_path: Path, capsys: pytest.CaptureFixture
     [
         ([], "who is asked? Give one of"),
         (["--model", "m", "--temprature", "1"], "unrecognized arguments: --temprature 1"),
+        (
+            ["--predictions", "t.json", "--system", "S", "--no-reprot"],
+            "unrecognized arguments: --no-reprot",
+        ),
+        (
+            ["--predictions", "t.json", "--system", "S", "--top-k", "3"],
+            "unrecognized arguments: --top-k 3",
+        ),
     ],
 )
-def test_a_mistake_about_predict_shows_before_annotations_are_decoded(
+def test_a_mistake_about_a_step_shows_before_annotations_are_decoded(
     tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     theirs = tmp_path / "theirs.csv"

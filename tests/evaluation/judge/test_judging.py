@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from affect.llm.chat import BudgetSpentError, ModelFailure, Question, VideoFile
+from affect.llm.chat import BudgetSpentError, FailureKind, ModelFailure, Question, VideoFile
 from affect.llm.scripted_models import ScriptedModels
 from affect.messages import prompt_from_text
 from affect.row import Row
@@ -182,6 +182,17 @@ def test_a_dead_server_ends_the_run() -> None:
     assert judging.ending == "gave_up"
     assert judging.reason.startswith("3 segments in a row failed, the last with judge: connection")
     assert len(found) == len(questions) == 3
+
+
+@pytest.mark.parametrize("kind", ["not_allowed", "not_found"])
+def test_nobody_let_in_is_the_end_before_anything_is_said_of_a_segment(kind: FailureKind) -> None:
+    def answer(role: str, question: Question, num_ask: int) -> str:
+        raise ModelFailure(kind, "judge", "no such thing")
+
+    works = [work(str(place)) for place in range(9)]
+    found, judging, questions = judge_all(answer, *works, num_clips_at_once=1)
+    assert (judging.ending, judging.reason) == ("turned_away", f"judge: {kind}: no such thing")
+    assert (len(found), len(questions)) == (0, 1)
 
 
 def test_refusals_are_no_dead_server() -> None:

@@ -127,7 +127,7 @@ def test_replies_that_say_little_or_nothing(
     assert (one("blocked").error or "").startswith("refused: the ")
 
 
-@pytest.mark.parametrize("kind", ["rate_limited", "server_error", "bad_request"])
+@pytest.mark.parametrize("kind", ["rate_limited", "bad_request"])
 def test_a_failure_is_a_row_with_its_reason(
     kind: str, servers: dict[str, ScriptedServer], clips: Path, rows: list[Row]
 ) -> None:
@@ -137,6 +137,14 @@ def test_a_failure_is_a_row_with_its_reason(
     assert {(answer.text, (answer.error or "").split(":")[0]) for answer in answers.values()} == {
         (None, kind)
     }
+
+
+def test_a_server_that_answers_nothing_but_errors_is_no_rows_fault(
+    servers: dict[str, ScriptedServer], clips: Path, rows: list[Row]
+) -> None:
+    model = server_model(clips, **settings("openai", servers["openai"], model="server_error"))
+    with pytest.raises(ServerGoneError, match="server_error: .*these rows stay unanswered"):
+        ask(model, rows[:3])
 
 
 @pytest.mark.parametrize("api", ["openai", "gemini"])
