@@ -116,16 +116,21 @@ class Timeline:
 
         Times are those of `rounded`, so the text always passes the strict parse again.
         """
-        segments = [
-            {
-                "start_time": segment.start_seconds,
-                "end_time": segment.end_seconds,
-                "emotion": segment.emotion,
-                "reason": segment.reason,
-            }
-            for segment in self.rounded().segments
-        ]
-        return json.dumps({"segments": segments}, ensure_ascii=False)
+        return segments_to_json(self.rounded().segments)
+
+
+def segments_to_json(segments: Sequence[Segment]) -> str:
+    """Write any segments, right or wrong, as a reply's one-line JSON text, times as they are."""
+    written = [
+        {
+            "start_time": segment.start_seconds,
+            "end_time": segment.end_seconds,
+            "emotion": segment.emotion,
+            "reason": segment.reason,
+        }
+        for segment in segments
+    ]
+    return json.dumps({"segments": written}, ensure_ascii=False)
 
 
 def timeline_faults(

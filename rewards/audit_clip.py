@@ -3,13 +3,12 @@
 Example::
 
     clips = read_clips(Path("my/train.sft.jsonl"))
-    always_joy = Policy("always_joy", False, "one segment of Joy", lambda clip: reply_text(
+    always_joy = Policy("always_joy", False, "one segment of Joy", lambda clip: segments_to_json(
         [Segment(0.0, clip.duration_seconds, "Joy", "They dance, and the viewer is glad.")]
     ))
     always_joy.answer(clips[0])
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -83,24 +82,6 @@ def read_reply(text: str, clip: AuditClip) -> ParsedReply:
         clip.duration_seconds,
         math.ceil(len(text) / CHARACTERS_PER_TOKEN),
         tolerance_seconds=clip.truth.tolerance_seconds,
-    )
-
-
-def reply_text(segments: Sequence[Segment]) -> str:
-    """The JSON text of any segments, right or wrong, times as they are."""
-    return json.dumps(
-        {
-            "segments": [
-                {
-                    "start_time": segment.start_seconds,
-                    "end_time": segment.end_seconds,
-                    "emotion": segment.emotion,
-                    "reason": segment.reason,
-                }
-                for segment in segments
-            ]
-        },
-        ensure_ascii=False,
     )
 
 

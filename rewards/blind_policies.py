@@ -13,8 +13,8 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from affect.timeline import MAX_SEGMENTS, Segment
-from rewards.audit_clip import AuditClip, Policy, cover, reply_text
+from affect.timeline import MAX_SEGMENTS, Segment, segments_to_json
+from rewards.audit_clip import AuditClip, Policy, cover
 from rewards.constant_reply import ConstantReply, best_constant
 from rewards.doubled_reply import DoubledReply, best_doubled
 from rewards.presets import RewardSet
@@ -138,7 +138,7 @@ class _Prior:
         cuts = [segment.end_seconds / truth.duration_seconds for segment in truth.segments[:-1]]
         emotions = [segment.emotion for segment in truth.segments]
         reasons = [segment.reason for segment in truth.segments]
-        return reply_text(cover(clip.duration_seconds, cuts, emotions, reasons))
+        return segments_to_json(cover(clip.duration_seconds, cuts, emotions, reasons))
 
 
 def _middle(segment: Segment) -> float:
@@ -147,7 +147,7 @@ def _middle(segment: Segment) -> float:
 
 def _covering(clip: AuditClip, cuts: Sequence[float], emotions: Sequence[str]) -> str:
     reasons = stock_reasons(emotions, _REASON_WORDS)
-    return reply_text(cover(clip.duration_seconds, cuts, emotions, reasons))
+    return segments_to_json(cover(clip.duration_seconds, cuts, emotions, reasons))
 
 
 def _uniform(prior: _Prior, num_segments: int) -> Callable[[AuditClip], str]:
@@ -168,7 +168,7 @@ def _tiny(prior: _Prior) -> Callable[[AuditClip], str]:
 
 
 def _constant(reply: ConstantReply | DoubledReply) -> Callable[[AuditClip], str]:
-    return lambda clip: reply_text(reply.segments(clip.duration_seconds))
+    return lambda clip: segments_to_json(reply.segments(clip.duration_seconds))
 
 
 Bins = list[tuple[float, ConstantReply]]

@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from affect.timeline import Segment
-from rewards.audit_clip import AuditClip, Policy, rarest_emotions, reply_text
+from affect.timeline import Segment, segments_to_json
+from rewards.audit_clip import AuditClip, Policy, rarest_emotions
 from rewards.stock_reasons import stock_reason
 from rewards.words import split_words
 
@@ -23,7 +23,7 @@ def _with_reasons(reason_of: Callable[[int, Segment], str]) -> Callable[[AuditCl
     """The true times and emotions, with a reason made from position and segment."""
 
     def answer(clip: AuditClip) -> str:
-        return reply_text(
+        return segments_to_json(
             [
                 replace(segment, reason=reason_of(position, segment))
                 for position, segment in enumerate(clip.truth.segments)
@@ -52,7 +52,7 @@ def _one_for_all(clip: AuditClip) -> str:
     """The first reason in every segment; where there is one segment, three times in a row."""
     segments = clip.truth.segments
     reason = segments[0].reason if len(segments) > 1 else " ".join([segments[0].reason] * 3)
-    return reply_text([replace(segment, reason=reason) for segment in segments])
+    return segments_to_json([replace(segment, reason=reason) for segment in segments])
 
 
 def _from_prompt(clip: AuditClip) -> str:
@@ -60,7 +60,7 @@ def _from_prompt(clip: AuditClip) -> str:
     words = clip.prompt_text.replace("<video>", " ").split() or ["video"]
     num_words = min(len(words), _LONG_WORDS)
     starts = [position * num_words % len(words) for position in range(len(clip.truth.segments))]
-    return reply_text(
+    return segments_to_json(
         [
             replace(segment, reason=" ".join((words * 2)[start : start + num_words]))
             for start, segment in zip(starts, clip.truth.segments, strict=True)
@@ -74,7 +74,7 @@ def _of_another_segment(clip: AuditClip) -> str:
     reasons = [segment.reason for segment in (*segments[1:], segments[0])]
     if len(segments) == 1:
         reasons = [stock_reason(rarest_emotions(clip.truth)[0], 0, _LONG_WORDS)]
-    return reply_text(
+    return segments_to_json(
         [replace(segment, reason=reason) for segment, reason in zip(segments, reasons, strict=True)]
     )
 
@@ -93,7 +93,7 @@ def _first_repeated(clip: AuditClip) -> str:
         replace(first, reason=stock_reason(first.emotion, number, _LONG_WORDS))
         for number in range(num_more)
     )
-    return reply_text([first, *more])
+    return segments_to_json([first, *more])
 
 
 def _first_only(clip: AuditClip) -> str:
@@ -101,17 +101,19 @@ def _first_only(clip: AuditClip) -> str:
     if len(clip.truth.segments) == 1:  # then it would be the truth itself
         middle = (first.start_seconds + first.end_seconds) / 2
         first = replace(first, end_seconds=round(middle, 1))
-    return reply_text([first])
+    return segments_to_json([first])
 
 
 def _first_stretched(clip: AuditClip) -> str:
     first = clip.truth.segments[0]
-    return reply_text([replace(first, end_seconds=clip.truth.segments[-1].end_seconds)])
+    return segments_to_json([replace(first, end_seconds=clip.truth.segments[-1].end_seconds)])
 
 
 def _nan_times(clip: AuditClip) -> str:
     nan = float("nan")
-    return reply_text([replace(s, start_seconds=nan, end_seconds=nan) for s in clip.truth.segments])
+    return segments_to_json(
+        [replace(s, start_seconds=nan, end_seconds=nan) for s in clip.truth.segments]
+    )
 
 
 def _split_last(clip: AuditClip) -> str:
@@ -120,12 +122,12 @@ def _split_last(clip: AuditClip) -> str:
     middle = (last.start_seconds + last.end_seconds) / 2
     wrong = rarest_emotions(clip.truth)[0]
     tail = Segment(middle, last.end_seconds, wrong, stock_reason(wrong, 0, _LONG_WORDS))
-    return reply_text([*others, replace(last, end_seconds=middle), tail])
+    return segments_to_json([*others, replace(last, end_seconds=middle), tail])
 
 
 def _wrong_labels(clip: AuditClip) -> str:
     wrong = rarest_emotions(clip.truth)
-    return reply_text(
+    return segments_to_json(
         [
             replace(
                 segment,
@@ -204,7 +206,7 @@ SIGHTED_POLICIES: tuple[Policy, ...] = (
         "lower_case_labels",
         True,
         "the truth, labels in lower case",
-        lambda clip: reply_text(
+        lambda clip: segments_to_json(
             [replace(s, emotion=s.emotion.lower()) for s in clip.truth.segments]
         ),
     ),

@@ -10,7 +10,6 @@ them in `num_reasons_missing`; such rows can be predicted and scored, and teach 
 reasons.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +28,7 @@ from affect.timeline import (
     Segment,
     Timeline,
     is_blank,
+    segments_to_json,
     timeline_faults,
 )
 from affect.video import DECODE_TIMEOUT_SECONDS, GuardedReader
@@ -243,7 +243,7 @@ def _row(clip: _Clip) -> Row:
         prompt=prompt_from_text(segment_prompt_text(duration)),
         timeline=timeline,
         extra=extra,
-        stored_answer=_answer_text(segments),
+        stored_answer=segments_to_json(segments),
     )
 
 
@@ -251,24 +251,6 @@ def _places(clip: _Clip, faults: Sequence[str]) -> str:
     """`FILE:LINE` of the segment that the first fault is about."""
     index = _INDEX.search(faults[0])
     return clip.segments[int(index.group(1))].place if index else clip.stated.place
-
-
-def _answer_text(segments: Sequence[Segment]) -> str:
-    """The timeline as JSON with the times as they are: `Timeline.to_json` would round them."""
-    return json.dumps(
-        {
-            "segments": [
-                {
-                    "start_time": segment.start_seconds,
-                    "end_time": segment.end_seconds,
-                    "emotion": segment.emotion,
-                    "reason": segment.reason,
-                }
-                for segment in segments
-            ]
-        },
-        ensure_ascii=False,
-    )
 
 
 def _refuse_equal_ids(clips: Sequence[_Clip]) -> None:

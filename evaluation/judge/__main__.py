@@ -82,7 +82,7 @@ def judge(config: JudgeConfig) -> int:
                 raise
         if judging.ending == "turned_away":
             raise ValueError(
-                f"{judging.reason}; nothing was judged: put it right and start the same command again"
+                f"{judging.reason}; nothing was judged: put it right and start it again"
             )
         if judging.ending != "finished":
             _say(

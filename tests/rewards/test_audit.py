@@ -9,10 +9,10 @@ import pytest
 
 from affect.records import prompt_from_text, write_grpo_rows, write_sft_rows
 from affect.row import Row
-from affect.timeline import Timeline
+from affect.timeline import Timeline, segments_to_json
 from rewards import RewardSet
 from rewards.audit import SHIPPED_ROWS, audit, audit_policies, main, mean_scores, table
-from rewards.audit_clip import AuditClip, Policy, read_clips, reply_text
+from rewards.audit_clip import AuditClip, Policy, read_clips
 from rewards.constant_reply import best_constant
 from rewards.constants import TERMS
 from rewards.sighted_policies import SIGHTED_POLICIES
@@ -131,7 +131,10 @@ def test_where_the_count_is_known_guessing_earns_more() -> None:
     clips = [clip for clip in SHIPPED if len(clip.truth.segments) == 2]
     constant = best_constant(clips, HARDENED)
     policy = Policy(
-        "constant", False, "", lambda clip: reply_text(constant.segments(clip.duration_seconds))
+        "constant",
+        False,
+        "",
+        lambda clip: segments_to_json(constant.segments(clip.duration_seconds)),
     )
     earned = mean_scores(policy, clips, HARDENED)
     assert (len(clips), earned["terms"]["count"]) == (90, 1.0)

@@ -6,10 +6,10 @@ from itertools import pairwise, product
 
 import pytest
 
-from affect.timeline import Segment
+from affect.timeline import Segment, segments_to_json
 from rewards import RewardSet
 from rewards.audit import SHIPPED_ROWS
-from rewards.audit_clip import AuditClip, cover, read_clips, read_reply, reply_text
+from rewards.audit_clip import AuditClip, cover, read_clips, read_reply
 from rewards.constant_reply import ConstantReply, _best_emotions, best_constant
 from rewards.doubled_reply import best_doubled
 from tests.rewards.builders import TRUTH, timeline
@@ -22,7 +22,7 @@ def mean_total(reply: ConstantReply, clips: Sequence[AuditClip], rewards: Reward
     """The mean over clips of a written and parsed reply."""
     totals = []
     for clip in clips:
-        text = reply_text(reply.segments(clip.duration_seconds))
+        text = segments_to_json(reply.segments(clip.duration_seconds))
         totals.append(rewards.score(read_reply(text, clip), clip.truth, clip.prompt_text).total)
     return sum(totals) / len(totals)
 
@@ -81,7 +81,7 @@ def test_a_doubled_segment_is_paid_under_paper_only() -> None:
     # .4 to 1 is [3.6, 9]: IoU 5/5.4 and .4 s off; .5 to 1 is [4.5, 9]: .9 and .5 s off.
     # .0 to .4 is [0, 3.6]: IoU .9 and .4 s off.
     assert (found.start, found.end, found.emotion, found.num_times) == (0.4, 1.0, "Fear", 2)
-    text = reply_text(found.segments(9.0))
+    text = segments_to_json(found.segments(9.0))
     assert paper.score(read_reply(text, clip), TRUTH).total > 0.85
     assert hardened.score(read_reply(text, clip), TRUTH).total == 0.0
 

@@ -143,7 +143,7 @@ def test_a_server_that_answers_nothing_but_errors_is_no_rows_fault(
     servers: dict[str, ScriptedServer], clips: Path, rows: list[Row]
 ) -> None:
     model = server_model(clips, **settings("openai", servers["openai"], model="server_error"))
-    with pytest.raises(ServerGoneError, match="server_error: .*these rows stay unanswered"):
+    with pytest.raises(ServerGoneError, match=r"server_error: .*these rows stay unanswered"):
         ask(model, rows[:3])
 
 
