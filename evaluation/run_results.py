@@ -151,8 +151,8 @@ def _judges(folder: RunFolder, name: str, predictions_path: Path) -> dict[str, J
         judgements = read_judgements(path)
         if judgements.header.predictions_sha256 != sha256:
             raise ValueError(
-                f"{path}: judges other replies than {predictions_path} holds now; judge again, or "
-                "move it away"
+                f"{path}: judges other replies than {predictions_path} holds now; move it away, "
+                "and judge again"
             )
         found[judgements.label] = JudgeResults(judgements, read_judge_scores(scores_path))
     return found

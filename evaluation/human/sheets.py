@@ -145,7 +145,7 @@ def sheets(options: argparse.Namespace) -> int:
     )
     sys.stdout.write(describe(key) + "\n")
     sys.stderr.write(
-        f"wrote {options.out}: send each expert his page and the videos; keep key.json back\n"
+        f"wrote {options.out}: send each expert one page and the videos; keep key.json back\n"
     )
     return 0
 

@@ -93,4 +93,6 @@ def describe_clips(videos: Sequence[ClipVideo], embedded: Mapping[int, EmbeddedV
         (num_missing, "without a file"),
     )
     parts = [f"{count:,} {words}" for count, words in counts if count]
+    if num_missing == len(videos):
+        parts.append("--video-root names their folder")
     return f"Clips: {'; '.join(parts)}."

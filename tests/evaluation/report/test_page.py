@@ -111,7 +111,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     replies = {row_id: timeline_text(spans) for row_id, spans in TRUTHS.items()}
     run = write_run(tmp_path / "runs" / "sft", rows, replies)
     assert main([str(run)]) == 0
-    assert capsys.readouterr().err == f"wrote {run / 'report.html'}: Clips: 2 without a file.\n"
+    told = "Clips: 2 without a file; --video-root names their folder."
+    assert capsys.readouterr().err == f"wrote {run / 'report.html'}: {told}\n"
     html = (run / "report.html").read_text(encoding="utf-8")
     assert "<title>sft on test</title>" in html
     assert "No training curves for sft: no metrics.jsonl in the run." in html
