@@ -27,7 +27,7 @@ from evaluation.command_line import (
     write_json,
 )
 from evaluation.metrics import Bootstrap, choose_protocols
-from evaluation.predictions import read_predictions
+from evaluation.predictions import read_predictions, result_path
 
 PROG = "analyse"
 HEADLINE_PROTOCOL = "strict"
@@ -48,13 +48,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def analysis_path(predictions: Path) -> Path:
-    """Where the analysis of a file of predictions goes: RUN/analysis/NAME.json, or beside it."""
-    if predictions.parent.name == "predictions":
-        return RunFolder(predictions.parent.parent).analysis(predictions.stem)
-    return predictions.with_name(f"{predictions.stem}.analysis.json")
-
-
 def analyse_file(options: argparse.Namespace) -> int:
     """Run the command; ValueError for whatever its user can put right."""
     bootstrap = Bootstrap(options.replicates, options.seed)
@@ -67,7 +60,7 @@ def analyse_file(options: argparse.Namespace) -> int:
         analyse(truths, clips, protocol.name, bootstrap)
         for protocol in choose_protocols(options.protocol)
     ]
-    out = options.out or analysis_path(options.predictions)
+    out = options.out or result_path(options.predictions, RunFolder.analysis, "analysis")
     write_analysis(out, documents)
     if options.json:
         write_json([document.model_dump(mode="json") for document in documents])

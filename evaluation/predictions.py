@@ -12,7 +12,7 @@ and `text`, no more.
 Example: `read_predictions("runs/demo/predictions/test.jsonl").replies["a"].text`
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from affect.first_fault import first_fault
 from affect.jsonl import numbered_jsonl
+from affect.run_folder import RunFolder
+from evaluation.resumed_file import header_differences
 
 LOCAL_ENGINE = "transformers"
 """What answered where a file of ours does not say: the field came later than the first files."""
@@ -63,11 +65,7 @@ class PredictionHeader(BaseModel):
         here, there = self.model_dump(mode="json"), other.model_dump(mode="json")
         for header in (here, there):
             header["engine"] = header["engine"] or LOCAL_ENGINE
-        return [
-            f"{name}: {here.get(name)!r} in the file, {there.get(name)!r} now"
-            for name in dict.fromkeys([*here, *there])
-            if name not in NOT_COMPARED and here.get(name) != there.get(name)
-        ]
+        return header_differences(here, there, NOT_COMPARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +138,17 @@ def _answer(value: Mapping[str, Any], where: str) -> tuple[str, Answer]:
         raise ValueError(f"{where}: needs either a text or an error, the other being null")
     fields = {name: given for name, given in value.items() if name != "id"}
     return value["id"], Answer(**fields)
+
+
+def result_path(predictions: Path, place: Callable[[RunFolder, str], Path], kind: str) -> Path:
+    """Where a result of a file of predictions goes: to its place in the run's folder, or for a file
+    that lies in none beside it, as NAME.KIND.json.
+
+    Example: `result_path(predictions, RunFolder.scores, "scores")`
+    """
+    if predictions.parent.name == "predictions":
+        return place(RunFolder(predictions.parent.parent), predictions.stem)
+    return predictions.with_name(f"{predictions.stem}.{kind}.json")
 
 
 def read_predictions(path: str | Path) -> PredictionFile:

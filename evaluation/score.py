@@ -27,7 +27,7 @@ from evaluation.command_line import (
     write_json,
 )
 from evaluation.metrics import Bootstrap, ScoreRow, score_clips
-from evaluation.predictions import read_predictions
+from evaluation.predictions import read_predictions, result_path
 from evaluation.tables import choose_metrics, score_table
 
 PROG = "score"
@@ -45,13 +45,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def scores_path(predictions: Path) -> Path:
-    """Where the scores of a file of predictions go: RUN/scores/NAME.json, or beside the file."""
-    if predictions.parent.name == "predictions":
-        return RunFolder(predictions.parent.parent).scores(predictions.stem)
-    return predictions.with_name(f"{predictions.stem}.scores.json")
-
-
 def write_scores(path: Path, rows: Sequence[ScoreRow]) -> None:
     """Write score rows as a JSON list, whole or not at all."""
     text = json.dumps([row.to_dict() for row in rows], indent=2, allow_nan=False)
@@ -67,7 +60,7 @@ def score(options: argparse.Namespace) -> int:
     predictions = read_predictions(options.predictions)
     clips = load_clips(read_truths(options.rows), predictions)
     rows = score_clips(clips, options.protocol, bootstrap)
-    out = options.out or scores_path(options.predictions)
+    out = options.out or result_path(options.predictions, RunFolder.scores, "scores")
     write_scores(out, rows)
     if options.json:
         write_json([row.to_dict() for row in rows])

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from affect.run_folder import RunFolder
 from evaluation import analyse
 from evaluation.analysis.analyse import analyse as analyse_clips
 from evaluation.analysis.document import read_analysis
 from evaluation.analysis.tables import analysis_tables
 from evaluation.metrics import Bootstrap
+from evaluation.predictions import result_path
 from tests.evaluation.analysis.drawn import Written, load
 from tests.evaluation.files import reply, write_predictions, write_rows
 from tests.paths import ROOT
@@ -71,8 +73,10 @@ def test_a_named_protocol_is_printed_and_json_is_what_is_written(
 
 
 def test_where_an_analysis_goes() -> None:
-    assert analyse.analysis_path(Path("x/gpt.jsonl")) == Path("x/gpt.analysis.json")
-    inside = analyse.analysis_path(Path("runs/a/predictions/t.jsonl"))
+    assert result_path(Path("x/gpt.jsonl"), RunFolder.analysis, "analysis") == Path(
+        "x/gpt.analysis.json"
+    )
+    inside = result_path(Path("runs/a/predictions/t.jsonl"), RunFolder.analysis, "analysis")
     assert inside == Path("runs/a/analysis/t.json")
 
 

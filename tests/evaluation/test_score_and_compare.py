@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from affect.file_hash import sha256_of_file
+from affect.run_folder import RunFolder
 from evaluation import analyse, compare, score
 from evaluation.compare import compare_files, named_file
+from evaluation.predictions import result_path
 from evaluation.report import __main__ as report
 from tests.evaluation.files import reply, write_lines, write_predictions, write_rows
 from tests.paths import ROOT
@@ -102,7 +104,7 @@ def test_rows_that_were_written_anew_are_told(
 
 
 def test_scores_of_a_file_that_is_in_no_run() -> None:
-    assert score.scores_path(Path("x/gpt.jsonl")) == Path("x/gpt.scores.json")
+    assert result_path(Path("x/gpt.jsonl"), RunFolder.scores, "scores") == Path("x/gpt.scores.json")
 
 
 def test_a_mistake_is_one_line_and_exit_code_2(

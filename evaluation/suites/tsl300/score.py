@@ -22,7 +22,7 @@ from evaluation.command_line import (
     write_json,
 )
 from evaluation.metrics import Bootstrap
-from evaluation.predictions import read_predictions
+from evaluation.predictions import read_predictions, result_path
 from evaluation.suites.tsl300.candidates import Candidates, is_tsl_file, read_tsl_file
 from evaluation.suites.tsl300.labels import ANNOTATION_FILES, Subset, TslLabels, read_labels
 from evaluation.suites.tsl300.mapping import add_open_option
@@ -123,9 +123,7 @@ def _out(options: argparse.Namespace, predictions: Path) -> Path:
         return out
     if options.run is not None:
         return RunFolder(options.run).tsl300(options.name)
-    if predictions.parent.name == "predictions":
-        return RunFolder(predictions.parent.parent).tsl300(predictions.stem)
-    return predictions.with_name(f"{predictions.stem}.tsl300.json")
+    return result_path(predictions, RunFolder.tsl300, "tsl300")
 
 
 def _score(options: argparse.Namespace) -> int:

@@ -1,12 +1,11 @@
 """In Chromium: filters and their exact counts, order, links, and a list of 1,441 clips."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser import OpenedPage, needs_chromium, open_page
+from tests.browser import OpenedPage, needs_chromium
 from tests.evaluation.report.page_runs import (
     timeline_text,
     write_page,
@@ -55,21 +54,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_run(folder / "runs" / "second", rows, SECOND),
     ]
     return write_page(runs, folder / "report.html")
-
-
-@pytest.fixture(scope="module")
-def browser(report: Path) -> Iterator[OpenedPage]:
-    with open_page(report, width_pixels=1440) as page:
-        yield page
-
-
-@pytest.fixture
-def opened(browser: OpenedPage) -> Iterator[OpenedPage]:
-    """The page as it opens, without what an earlier test chose."""
-    browser.page.evaluate("history.replaceState(null, '', location.pathname)")
-    browser.page.reload()
-    yield browser
-    browser.assert_clean()
 
 
 def listed(opened: OpenedPage) -> list[str]:

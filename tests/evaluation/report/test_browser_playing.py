@@ -1,12 +1,11 @@
 """In Chromium, from a file: clips play, timelines follow, keys work, clips without a file too."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser import OpenedPage, needs_chromium, open_page
+from tests.browser import OpenedPage, needs_chromium
 from tests.evaluation.report.page_runs import (
     judgement,
     timeline_text,
@@ -55,21 +54,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = write_page([run], run / "report.html", embed_bytes=size)
     (folder / "small.mp4").unlink()
     return page
-
-
-@pytest.fixture(scope="module")
-def browser(report: Path) -> Iterator[OpenedPage]:
-    with open_page(report, width_pixels=1440) as page:
-        yield page
-
-
-@pytest.fixture
-def opened(browser: OpenedPage) -> Iterator[OpenedPage]:
-    """The page as it opens, without what an earlier test chose."""
-    browser.page.evaluate("history.replaceState(null, '', location.pathname)")
-    browser.page.reload()
-    yield browser
-    browser.assert_clean()
 
 
 def choose(opened: OpenedPage, name: str) -> None:
